@@ -1,0 +1,47 @@
+// A functional interpreter of gfx942 (CDNA3) machine code, for kernels whose code and data lie in this process's memory.
+// Instructions are decoded from the text that AMD's own disassembler (libamd_comgr) gives for them.
+#ifndef GFX942_INTERPRETER_H
+#define GFX942_INTERPRETER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// One kernel dispatch, as an AQL packet describes it. Addresses are addresses of this process.
+typedef struct {
+  uint64_t kernel_descriptor; // of the code object, 64 bytes
+  uint64_t kernarg;           // kernel argument segment
+  uint64_t packet;            // the AQL packet itself (dispatch pointer)
+  uint64_t queue;             // amd_queue_t of the queue
+  uint32_t grid[3];           // work-items
+  uint32_t workgroup[3];      // work-items
+  uint32_t lds_bytes;         // group segment
+  uint32_t scratch_bytes;     // private segment, per work-item
+} gfx_dispatch;
+
+// Work counted while a dispatch ran. It does not depend on the host's speed or on the number of threads.
+typedef struct {
+  uint64_t wave_instructions;
+  uint64_t memory_transactions; // distinct 128-byte lines per wave-wide global access, summed
+  uint64_t lds_cycles;          // cycles that wave-wide LDS accesses take, bank conflicts included
+  uint64_t barriers;            // per wave
+} gfx_counts;
+
+// Whether [address, address + bytes) lies in memory that a kernel may touch. Called for global accesses and
+// global atomics, from several threads at once.
+typedef bool (*gfx_may_access)(void *context, uint64_t address, size_t bytes);
+
+typedef struct {
+  int threads;              // host threads, at least 1; workgroups are dealt to them
+  gfx_may_access may_access; // NULL: everything is allowed
+  void *context;
+} gfx_options;
+
+// Runs one dispatch to its end. True on success, and *counts (if not NULL) is filled. False when an instruction is not
+// known, or an access is out of bounds: `error` then names the instruction, its address in the code and the lane.
+bool gfx_run(const gfx_dispatch *dispatch, const gfx_options *options, gfx_counts *counts, char error[512]);
+
+// Forgets decoded instructions: to be called when code may have been loaded over older code.
+void gfx_forget_code(void);
+
+#endif

@@ -1,0 +1,54 @@
+// The kernel generator: families of templates, their search spaces, and rendering. Scripts run in a Lua state without
+// io, os, or binary chunks, and under limits on memory and instructions.
+#ifndef GT_GENERATOR_GENERATOR_H
+#define GT_GENERATOR_GENERATOR_H
+
+#include "base/status.h"
+#include "device/fingerprint.h"
+#include "generator/problem.h"
+#include "generator/variant.h"
+
+typedef struct gt_generator gt_generator;
+
+// Opens the generator on the templates that are embedded in the program, or on those in `directory` when it is not NULL.
+// GT_TEMPLATE when a script does not load, with file and line. Not safe to share between threads.
+gt_status gt_generator_open(const char *directory, gt_generator **generator, gt_error *error);
+void gt_generator_close(gt_generator *generator); // harmless on NULL
+
+// Names of the families, sorted; `count` of them. Valid until the generator is closed.
+const char *const *gt_generator_families(const gt_generator *generator, size_t *count);
+
+// What a family is.
+typedef enum {
+  GT_ROLE_CANDIDATE, // the tuner chooses among these
+  GT_ROLE_BASELINE,  // only when asked for (scatter)
+  GT_ROLE_BOUND,     // computes nothing useful, never a candidate (stream)
+} gt_family_role;
+gt_status gt_family_describe(gt_generator *generator, const char *family, gt_family_role *role,
+                             const char **description, gt_error *error);
+
+// Whether the family can do the problem on the device. GT_OK: yes. GT_UNSUPPORTED: no, and the error's text says why.
+gt_status gt_family_claims(gt_generator *generator, const char *family, const gt_problem *problem,
+                           const gt_fingerprint *device, gt_error *error);
+
+// The search space of a family for a problem: every combination of parameter values that meets the constraints, in a fixed order.
+typedef struct {
+  char **configurations; // canonical texts
+  size_t count;
+  size_t rejected; // combinations that a constraint refused
+} gt_space;
+gt_status gt_space_make(gt_generator *generator, const char *family, const gt_problem *problem,
+                        const gt_fingerprint *device, gt_space *space, gt_error *error);
+void gt_space_free(gt_space *space); // harmless on a zeroed space
+
+// The family's configuration to use without tuning. The caller frees *configuration with free().
+gt_status gt_family_default(gt_generator *generator, const char *family, const gt_problem *problem,
+                            const gt_fingerprint *device, char **configuration, gt_error *error);
+
+// Renders a configuration ("family:name=value,…"; every parameter once, in any order) for a problem and a device.
+// GT_USAGE: unknown family or parameter, illegal value or a broken constraint, in one line that says which.
+// GT_TEMPLATE: the template is at fault, with file and line.
+gt_status gt_render(gt_generator *generator, const char *configuration, const gt_problem *problem,
+                    const gt_fingerprint *device, gt_variant *variant, gt_error *error);
+
+#endif

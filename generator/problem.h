@@ -1,0 +1,76 @@
+// Problems: an operator, sizes, data type, layout and flags; their one textual form, OPERATOR:key=value,…
+//
+//   upsample_bilinear2d_backward:n=8,c=64,in=128x128,out=256x256,dtype=f16,layout=nchw,align_corners=0,scale=2x2
+//
+// Keys: n (batch), c (channels), in and out (spatial sizes of the forward's input and output, outermost first, joined by
+// x), dtype (f32 f16 bf16 f64), layout (nchw nhwc), align_corners (0 1), scale (the user's scale_factor per axis; absent
+// when sizes alone were given). Required: n, c, in, out, dtype. The canonical form has every key in the order above,
+// `scale` only when it was given.
+#ifndef GT_GENERATOR_PROBLEM_H
+#define GT_GENERATOR_PROBLEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define GT_AXES 3 // depth, height, width; the axes that an operator does not have come first and have length 1
+#define GT_PROBLEM_TEXT 512
+
+// X(enumerator suffix, name in texts, bytes)
+#define GT_DTYPE_LIST(X) X(F32, "f32", 4) X(F16, "f16", 2) X(BF16, "bf16", 2) X(F64, "f64", 8)
+typedef enum {
+#define X(name, text, bytes) GT_##name,
+  GT_DTYPE_LIST(X)
+#undef X
+} gt_dtype;
+
+typedef enum { GT_NCHW, GT_NHWC } gt_layout;
+
+// What the project knows about an operator. One line of the table in operator.c each.
+typedef struct {
+  const char *name;       // ATen's name, "upsample_bilinear2d_backward"
+  int spatial_axes;       // 1, 2 or 3
+  const char *filter;     // which axis function gives its taps: "linear"
+  bool has_align_corners; // whether the key is legal
+  bool has_scale;
+} gt_operator;
+
+const gt_operator *gt_operator_find(const char *name); // NULL when unknown
+const gt_operator *gt_operator_at(size_t index);       // NULL past the end
+
+typedef struct {
+  const gt_operator *op;
+  int64_t n, c;                      // n=0 or c=0 is a legal, empty problem
+  int64_t in[GT_AXES], out[GT_AXES]; // spatial sizes of grad_input and grad_output: depth, height, width
+  gt_dtype dtype;
+  gt_layout layout;
+  bool align_corners;
+  bool has_scale;
+  double scale[GT_AXES]; // > 0, valid when has_scale; 1 on the axes that the operator does not have
+} gt_problem;
+
+// Parses and validates. GT_USAGE with one line that points at the offending key. Element counts of either tensor up to
+// 2^46 are accepted, larger ones refused.
+gt_status gt_problem_parse(const char *text, gt_problem *problem, gt_error *error);
+
+// The canonical text. The result parses to the same problem.
+void gt_problem_print(const gt_problem *problem, char text[GT_PROBLEM_TEXT]);
+
+// The canonical text without the keys that one kernel serves all values of: n, and c where the layout is nchw. Two problems
+// with the same kernel text render to the same variants.
+void gt_problem_print_kernel(const gt_problem *problem, char text[GT_PROBLEM_TEXT]);
+
+// The problem form that the kernels see (see docs/problem-form.md): grad_input[outer][d][h][w][inner].
+int64_t gt_problem_outer(const gt_problem *problem); // n·c for nchw (and for c = 1), n for nhwc
+int64_t gt_problem_inner(const gt_problem *problem); // 1 for nchw, c for nhwc
+int64_t gt_problem_in_elements(const gt_problem *problem);  // of grad_input
+int64_t gt_problem_out_elements(const gt_problem *problem); // of grad_output
+
+size_t gt_dtype_bytes(gt_dtype dtype);
+const char *gt_dtype_name(gt_dtype dtype);
+bool gt_dtype_from_name(const char *name, gt_dtype *dtype);
+const char *gt_layout_name(gt_layout layout);
+
+#endif

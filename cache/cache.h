@@ -1,0 +1,115 @@
+// The tuning cache: an SQLite file that keeps every trial, the winner per problem and GPU model, and its code object.
+// Only the parent process of a tuning run writes it. A database from elsewhere is untrusted input.
+#ifndef GT_CACHE_CACHE_H
+#define GT_CACHE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "device/fingerprint.h"
+#include "generator/problem.h"
+#include "generator/variant.h"
+
+typedef struct gt_cache gt_cache;
+
+typedef enum { GT_CACHE_READ, GT_CACHE_WRITE } gt_cache_mode;
+
+// $GATHERTUNE_CACHE, else $XDG_CACHE_HOME/gathertune/cache.db, else $HOME/.cache/gathertune/cache.db, as a new string.
+// GT_USAGE when none of the three variables is set.
+gt_status gt_cache_default_path(char **path, gt_error *error);
+
+// Opens the cache. For writing, missing folders and the file are made. GT_NOT_FOUND: no such file (reading).
+// GT_CORRUPT: not an SQLite file, or an SQLite file of something else (application_id); it is left as it is.
+// GT_NEWER_SCHEMA: made by a newer version. GT_IO: cannot be opened or written, with the reason.
+gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **cache, gt_error *error);
+void gt_cache_close(gt_cache *cache); // harmless on NULL
+const char *gt_cache_path(const gt_cache *cache);
+
+// X(enumerator suffix, name in the database, what it means)
+#define GT_OUTCOME_LIST(X)                                                                                   \
+  X(OK, "ok", "compiled, checked and timed")                                                                 \
+  X(COMPILE_ERROR, "compile_error", "the compiler refused the source")                                       \
+  X(LAUNCH_ERROR, "launch_error", "the device refused a launch")                                             \
+  X(WRONG_RESULT, "wrong_result", "the result differs from the reference")                                   \
+  X(UNSTABLE_RESULT, "unstable_result", "two runs gave different bits")                                      \
+  X(OUT_OF_BOUNDS, "out_of_bounds", "wrote outside of the output")                                           \
+  X(OUT_OF_MEMORY, "out_of_memory", "buffers did not fit on the device")                                     \
+  X(CRASH, "crash", "the worker process died")                                                               \
+  X(TIMEOUT, "timeout", "the worker process did not answer in time")
+
+typedef enum {
+#define X(name, text, meaning) GT_OUTCOME_##name,
+  GT_OUTCOME_LIST(X)
+#undef X
+} gt_outcome;
+const char *gt_outcome_name(gt_outcome outcome);
+bool gt_outcome_from_name(const char *name, gt_outcome *outcome);
+
+// One configuration that was tried.
+typedef struct {
+  char *configuration; // canonical text
+  char source_hash[GT_HASH_SIZE];
+  gt_outcome outcome;
+  char *message;       // why it failed, empty for ok
+  double *samples_us;  // raw times per launch sequence; n_samples of them
+  size_t n_samples;
+  double median_us;    // 0 unless ok
+  double spread_us;    // median absolute deviation of the samples, scaled by 1.4826
+  bool checked;        // false on a device that executes nothing
+  double compile_ms;
+  int registers, lds_bytes, scratch_bytes; // of the kernel that needs most; -1 unknown
+} gt_trial;
+void gt_trial_free(gt_trial *trial); // frees what it owns; harmless on a zeroed trial
+
+// The best configuration of a problem on a GPU model.
+typedef struct {
+  char *problem;        // canonical text of the problem it was tuned for
+  char *device;         // "backend / name / arch / compute units" of the model it was tuned on
+  gt_variant variant;   // without source; how to launch the code object
+  double median_us, spread_us;
+  double default_us;    // of `direct` in the same run, 0 when it was not timed
+  double stream_us;     // of `stream` in the same run, 0 when it was not timed
+  char *compiler;       // that made the code object
+  char *driver;
+  void *code;           // code object, may be NULL when it was not asked for
+  size_t code_size;
+  char code_hash[GT_HASH_SIZE];
+  char *tuned_at;       // UTC, ISO 8601
+} gt_winner;
+void gt_winner_free(gt_winner *winner); // harmless on a zeroed winner
+
+// Stores one trial in one transaction, replacing an earlier one of the same device, problem and configuration.
+gt_status gt_cache_put_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                             const gt_trial *trial, gt_error *error);
+// The stored trial of a configuration on this very device and software (driver, compiler), or GT_NOT_FOUND.
+gt_status gt_cache_get_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                             const char *configuration, gt_trial *trial, gt_error *error);
+// Calls `visit` for every trial of the problem on this GPU model, in the order of their configurations' text.
+gt_status gt_cache_each_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                              void (*visit)(void *context, const gt_trial *trial), void *context,
+                              gt_error *error);
+
+// Stores the winner and its code object, replacing an earlier one of the same problem and model.
+gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                              const gt_winner *winner, gt_error *error);
+// The winner for exactly this problem and GPU model; GT_NOT_FOUND when there is none. With its code object, whose hash is verified
+// (GT_CORRUPT), when with_code.
+gt_status gt_cache_get_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                              bool with_code, gt_winner *winner, gt_error *error);
+// The same for a problem that renders to the same kernels (gt_problem_print_kernel) but has another outer count: the one whose outer
+// count is nearest in ratio.
+gt_status gt_cache_get_near_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                   bool with_code, gt_winner *winner, gt_error *error);
+// Calls `visit` for every winner in the cache, by device, then problem text. Code objects are not read (code is NULL, code_size is set).
+gt_status gt_cache_each_winner(gt_cache *cache, void (*visit)(void *context, const gt_winner *winner),
+                               void *context, gt_error *error);
+
+typedef struct {
+  int64_t models, devices, problems, trials, winners;
+} gt_cache_counts;
+gt_status gt_cache_count(gt_cache *cache, gt_cache_counts *counts, gt_error *error);
+
+#endif

@@ -1,0 +1,34 @@
+// Messages between the tuning parent and its worker processes: a frame is a line of JSON, and as many bytes after it as the line's
+// "payload" says (a code object).
+//
+// Parent to worker (each answered by exactly one frame of "event":"done", with "progress" frames before it):
+//   {"do":"open","device":"hip:0"}                              → {"event":"done","status":"OK","fingerprint":{…},"executes":true}
+//   {"do":"problem","problem":TEXT,"direct":{VARIANT,"source":TEXT}}  (direct may be null)
+//                                                               → done: status, "outer" that fits, "default": RESULT
+//   {"do":"trial","variant":{VARIANT},"source":TEXT,"check":bool,"time":bool,"timing":{…}}
+//                                                               → done: RESULT, payload = code object
+//   {"do":"compile","arch":TEXT,"source":TEXT}                   → done: status, "log", payload = code object
+//   {"do":"quit"}                                               → no answer; the worker exits 0
+// Worker to parent, while it works: {"event":"progress","phase":"compile"|"launch"|"time"}: the parent's timers start here.
+// RESULT: {"event":"done","status":NAME,"message":TEXT,"outcome":NAME,"samples_us":[…],"compile_ms":…,"registers":…,"lds_bytes":…,
+//          "scratch_bytes":…,"checked":bool,"payload":BYTES}
+#ifndef GT_TUNER_WIRE_H
+#define GT_TUNER_WIRE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "device/fingerprint.h"
+
+// Appends a frame to *buffer. `message` is borrowed; its "payload" key is set here.
+void gt_wire_encode(gt_buffer *buffer, json_t *message, const void *payload, size_t size);
+
+// Takes one frame off the front of *buffer. 1: *message (owned by the caller) and *payload are filled; 0: more bytes are needed;
+// -1: the bytes are no frame.
+int gt_wire_decode(gt_buffer *buffer, json_t **message, gt_buffer *payload);
+
+json_t *gt_wire_fingerprint(const gt_fingerprint *fingerprint);
+bool gt_wire_read_fingerprint(const json_t *json, gt_fingerprint *fingerprint);
+
+#endif

@@ -1,0 +1,124 @@
+# gathertune: `make demo` and `make check` do everything, from a bare Debian 12 machine on. See README.md.
+#
+#   make            builds build/gathertune with the back ends whose headers are present
+#   make check      installs what is missing, builds, runs all tests
+#   make demo       installs what is missing, builds, tunes a few problems and shows the result
+#   make install    to DESTDIR/PREFIX (default /usr/local)
+#   make format     clang-format over the C sources
+#   V=1 shows commands; SANITIZE=address,undefined builds with sanitizers (in a folder of its own); WERROR=1 as CI does
+
+CC ?= cc
+PREFIX ?= /usr/local
+CUDA_HOME ?= /usr/local/cuda
+SANITIZE ?=
+BUILD ?= $(if $(SANITIZE),build-sanitize,build)
+Q := $(if $(V),,@)
+
+PKG_CONFIG ?= pkg-config
+PACKAGES := lua5.4 sqlite3 jansson libxxhash libuv
+MISSING := $(strip $(foreach p,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null || echo $(p))))
+
+# A back end is built where its headers are found.
+has_header = $(shell printf '$(foreach h,$(1),\#include <$(h)>\n)' | $(CC) $(2) -E - >/dev/null 2>&1 && echo 1)
+HIP_FLAGS := -D__HIP_PLATFORM_AMD__ $(if $(wildcard /opt/rocm/include),-I/opt/rocm/include)
+CUDA_FLAGS := $(if $(wildcard $(CUDA_HOME)/include),-isystem $(CUDA_HOME)/include)
+HAVE_HIP ?= $(call has_header,hip/hip_runtime_api.h hip/hiprtc.h,$(HIP_FLAGS))
+HAVE_CUDA ?= $(call has_header,cuda.h nvrtc.h,$(CUDA_FLAGS))
+HAVE_OPENCL ?= $(call has_header,CL/cl.h)
+
+CFLAGS ?= -O2 -g
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+  $(if $(WERROR),-Werror) -ffp-contract=off -fvisibility=hidden \
+  $(if $(HAVE_HIP),-DGT_HAVE_HIP) $(if $(HAVE_CUDA),-DGT_HAVE_CUDA $(CUDA_FLAGS)) $(if $(HAVE_OPENCL),-DGT_HAVE_OPENCL) \
+  $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined) \
+  $(if $(MISSING),,$(shell $(PKG_CONFIG) --cflags $(PACKAGES))) $(CFLAGS)
+LIBS := $(if $(MISSING),,$(shell $(PKG_CONFIG) --libs $(PACKAGES))) -ldl -lm -lpthread
+
+LIBRARY_SOURCES := $(sort $(wildcard base/*.c generator/*.c device/*.c cache/*.c tuner/*.c))
+CLI_SOURCES := $(sort $(wildcard cli/*.c))
+UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/contract/test_*.c))
+TEMPLATES := $(sort $(wildcard templates/*.lua templates/*.kernel templates/*.h templates/lib/*.lua))
+
+object = $(patsubst %.c,$(BUILD)/%.o,$(1))
+LIBRARY_OBJECTS := $(call object,$(LIBRARY_SOURCES)) $(BUILD)/embedded_templates.o $(BUILD)/embedded_schema.o
+UNIT_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(UNIT_SOURCES))
+
+.PHONY: all check demo install clean format setup tests require-packages
+all: $(BUILD)/gathertune
+
+require-packages:
+	@$(if $(MISSING),echo "make: missing libraries: $(MISSING); run tools/setup.sh (Debian 12) or install their development packages" >&2; exit 1,:)
+
+$(LIBRARY_OBJECTS) $(call object,$(CLI_SOURCES)): | require-packages
+
+$(BUILD)/gathertune: $(call object,$(CLI_SOURCES)) $(BUILD)/libgathertune-internal.a
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/libgathertune-internal.a: $(LIBRARY_OBJECTS)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+# The objects depend on the flags: another set of back ends or flags builds anew.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D); echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
+.PHONY: FORCE
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@echo "  CC    $<"; mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/embedded_%.o: $(BUILD)/embedded_%.c $(BUILD)/flags
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(BUILD)/embed: tools/embed.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -I. -o $@ $<
+
+# The manifest is part of the prerequisites' names, so that a template that disappears is noticed too.
+$(BUILD)/templates.manifest: FORCE
+	@mkdir -p $(@D); echo '$(TEMPLATES)' | cmp -s - $@ || echo '$(TEMPLATES)' > $@
+
+$(BUILD)/embedded_templates.c: $(BUILD)/embed $(TEMPLATES) $(BUILD)/templates.manifest
+	@echo "  EMBED templates"
+	$(Q)cd templates && $(abspath $(BUILD)/embed) $(abspath $@) $(patsubst templates/%,%,$(TEMPLATES))
+
+$(BUILD)/embedded_schema.c: cache/schema.sql
+	@echo "  EMBED $<"; mkdir -p $(@D)
+	$(Q)(echo 'extern const char gt_schema_sql[];'; echo 'const char gt_schema_sql[] ='; \
+	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/  "/; s/$$/\\n"/' $<; echo ';') > $@
+
+# Tests: every tests/unit/test_*.c and tests/contract/test_*.c is a program of its own.
+tests: $(UNIT_PROGRAMS) $(BUILD)/gathertune
+
+$(UNIT_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libgathertune-internal.a
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+include $(wildcard tests/gfx942/gfx942.mk)
+
+# A second make, because the first one may have had to install what the flags are asked from.
+setup:
+	@tools/setup.sh
+
+check: setup
+	@+$(MAKE) --no-print-directory check-built
+
+check-built: tests $(if $(SANITIZE),,gfx942-tests)
+	@BUILD=$(BUILD) SANITIZE=$(SANITIZE) tests/run.sh
+
+demo: setup
+	@+$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tools/demo.sh
+
+install: all
+	install -D -m 755 $(BUILD)/gathertune $(DESTDIR)$(PREFIX)/bin/gathertune
+
+format:
+	clang-format -i $(shell git ls-files '*.c' '*.h' ':!templates' 2>/dev/null)
+
+clean:
+	rm -rf build build-sanitize
+
+.PHONY: check-built gfx942-tests
+-include $(patsubst %.o,%.d,$(call object,$(LIBRARY_SOURCES) $(CLI_SOURCES) $(UNIT_SOURCES)))

@@ -1,0 +1,268 @@
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "generator/axis.h"
+
+// --- the oracle's cases ----------------------------------------------------------------------------------
+
+// An array of the oracle as doubles. The caller frees it.
+static double *oracle_array(const gt_buffer *blob, const json_t *array, size_t *length) {
+  size_t offset = (size_t)json_integer_value(json_object_get(array, "offset")), i;
+  bool wide = strcmp(json_string_value(json_object_get(array, "type")), "f64") == 0;
+  json_t *size;
+  *length = 1;
+  json_array_foreach(json_object_get(array, "shape"), i, size) *length *= (size_t)json_integer_value(size);
+  assert_true(offset + *length * (wide ? 8 : 4) <= blob->length);
+  double *values = gt_alloc(*length * sizeof *values);
+  for (i = 0; i < *length; i++) {
+    float narrow;
+    if (wide) {
+      memcpy(&values[i], blob->data + offset + i * 8, 8);
+    } else {
+      memcpy(&narrow, blob->data + offset + i * 4, 4);
+      values[i] = narrow;
+    }
+  }
+  return values;
+}
+
+static void oracle_problem(const json_t *test, gt_problem *problem) {
+  json_t *args = json_object_get(test, "args"), *in = json_object_get(args, "input_size"),
+         *out = json_object_get(args, "output_size"), *scales = json_object_get(args, "scales");
+  int axes = (int)json_array_size(out);
+  *problem = (gt_problem){.op = gt_operator_find(json_string_value(json_object_get(test, "op"))),
+                          .in = {1, 1, 1},
+                          .out = {1, 1, 1},
+                          .scale = {1, 1, 1}};
+  assert_non_null(problem->op);
+  problem->n = json_integer_value(json_array_get(in, 0));
+  problem->c = json_integer_value(json_array_get(in, 1));
+  for (int i = 0; i < axes; i++) {
+    problem->in[GT_AXES - axes + i] = json_integer_value(json_array_get(in, (size_t)i + 2));
+    problem->out[GT_AXES - axes + i] = json_integer_value(json_array_get(out, (size_t)i));
+    if (!json_is_array(scales)) continue;
+    json_t *scale = json_array_get(scales, (size_t)i);
+    problem->has_scale = true;
+    problem->scale[GT_AXES - axes + i] = json_is_null(scale) ? 0 : json_number_value(scale);
+  }
+  problem->align_corners = json_is_true(json_object_get(args, "align_corners"));
+  assert_true(gt_dtype_from_name(json_string_value(json_object_get(test, "dtype")), &problem->dtype));
+}
+
+// The expected values of f16 and bf16 cases are not rounded to these types.
+static double tolerance(gt_dtype dtype) {
+  return dtype == GT_F64 ? 1e-12 : 2e-6;
+}
+
+// Sums densely over the windows of a 2-D problem and compares.
+static void compare(const char *id, const gt_problem *problem, const double *grad_output,
+                    const double *expected) {
+  gt_axis height, width;
+  assert_int_equal(gt_axis_make(problem, 1, &height, NULL), GT_OK);
+  assert_int_equal(gt_axis_make(problem, 2, &width, NULL), GT_OK);
+  for (int64_t image = 0; image < problem->n * problem->c; image++) {
+    const double *from = grad_output + image * height.n_out * width.n_out;
+    for (int64_t y = 0; y < height.n_in; y++) {
+      for (int64_t x = 0; x < width.n_in; x++) {
+        double sum = 0, largest = 0;
+        for (int64_t j = 0; j < height.count[y]; j++) {
+          for (int64_t i = 0; i < width.count[x]; i++) {
+            double term = height.weight[height.start[y] + j] * width.weight[width.start[x] + i] *
+                          from[(height.first[y] + j) * width.n_out + width.first[x] + i];
+            sum += term;
+            if (fabs(term) > largest) largest = fabs(term);
+          }
+        }
+        double want = expected[(image * height.n_in + y) * width.n_in + x];
+        if (!(fabs(sum - want) <= tolerance(problem->dtype) * fmax(largest, fabs(want))))
+          fail_msg("%s: image %lld, y %lld, x %lld: %.17g instead of %.17g", id, (long long)image,
+                   (long long)y, (long long)x, sum, want);
+      }
+    }
+  }
+  gt_axis_free(&height);
+  gt_axis_free(&width);
+}
+
+static void test_oracle(void **state) {
+  (void)state;
+  gt_buffer blob = {0}, lines = {0};
+  assert_true(gt_buffer_read_file(&blob, "tests/oracle/open.bin"));
+  assert_true(gt_buffer_read_file(&lines, "tests/oracle/open.jsonl"));
+  int compared = 0;
+  for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));) {
+    if (!*line) continue;
+    json_t *test = json_loads(line, 0, NULL);
+    assert_non_null(test);
+    if (strcmp(json_string_value(json_object_get(test, "op")), "upsample_bilinear2d_backward") == 0) {
+      gt_problem problem;
+      size_t n_from, n_expected;
+      oracle_problem(test, &problem);
+      double *from =
+          oracle_array(&blob, json_object_get(json_object_get(test, "inputs"), "grad_output"), &n_from);
+      double *expected =
+          oracle_array(&blob, json_object_get(json_object_get(test, "expect"), "grad_input"), &n_expected);
+      assert_int_equal(n_from, gt_problem_out_elements(&problem));
+      assert_int_equal(n_expected, gt_problem_in_elements(&problem));
+      compare(json_string_value(json_object_get(test, "id")), &problem, from, expected);
+      free(from);
+      free(expected);
+      compared++;
+    }
+    json_decref(test);
+  }
+  assert_true(compared > 0);
+  gt_buffer_free(&blob);
+  gt_buffer_free(&lines);
+}
+
+// --- windows
+// ------------------------------------------------------------------------------------------------
+
+static gt_axis width_of(const char *keys) {
+  gt_problem problem;
+  gt_error error = {0};
+  gt_axis axis;
+  char *text = gt_print("upsample_bilinear2d_backward:n=1,c=1,%s", keys);
+  if (gt_problem_parse(text, &problem, &error)) fail_msg("%s", error.text);
+  assert_int_equal(gt_axis_make(&problem, 2, &axis, NULL), GT_OK);
+  free(text);
+  return axis;
+}
+
+static void expect_window(const gt_axis *axis, int64_t input, int64_t first, int64_t count,
+                          const double *weights) {
+  assert_int_equal(axis->first[input], first);
+  assert_int_equal(axis->count[input], count);
+  for (int64_t i = 0; i < count; i++) assert_true(axis->weight[axis->start[input] + i] == weights[i]);
+}
+
+static void test_double(void **state) {
+  (void)state;
+  gt_axis axis = width_of("in=1x3,out=1x6,dtype=f32");
+  expect_window(&axis, 0, 0, 3, (double[]){1, 0.75, 0.25});
+  expect_window(&axis, 1, 1, 4, (double[]){0.25, 0.75, 0.75, 0.25});
+  expect_window(&axis, 2, 3, 3, (double[]){0.25, 0.75, 1});
+  assert_int_equal(axis.max_count, 4);
+  assert_int_equal(axis.n_weights, 10);
+  assert_true(axis.ratio == 0.5);
+  assert_false(axis.identity);
+  gt_axis_free(&axis);
+}
+
+static void test_tight(void **state) {
+  (void)state;
+  gt_axis axis = width_of("in=1x3,out=1x5,dtype=f32,align_corners=1");
+  expect_window(&axis, 0, 0, 2, (double[]){1, 0.5});
+  expect_window(&axis, 1, 1, 3, (double[]){0.5, 1, 0.5});
+  expect_window(&axis, 2, 3, 2, (double[]){0.5, 1});
+  gt_axis_free(&axis);
+}
+
+static void test_unread(void **state) {
+  (void)state;
+  gt_axis axis = width_of("in=1x9,out=1x3,dtype=f32");
+  for (int64_t i = 0; i < 9; i++) {
+    assert_int_equal(axis.count[i], i % 3 == 1);
+    if (i % 3 == 1) assert_int_equal(axis.first[i], i / 3);
+  }
+  gt_axis_free(&axis);
+  axis = width_of("in=1x4,out=1x1,dtype=f32,align_corners=1");
+  expect_window(&axis, 0, 0, 1, (double[]){1});
+  for (int64_t i = 1; i < 4; i++) assert_int_equal(axis.count[i], 0);
+  assert_true(axis.ratio == 0);
+  gt_axis_free(&axis);
+}
+
+static void test_equal(void **state) {
+  (void)state;
+  gt_axis axis = width_of("in=3x4,out=6x4,dtype=f32,scale=2x1.5");
+  assert_true(axis.identity);
+  assert_int_equal(axis.n_weights, 4);
+  for (int64_t i = 0; i < 4; i++) expect_window(&axis, i, i, 1, (double[]){1});
+  gt_axis_free(&axis);
+}
+
+static void test_extreme_scales(void **state) {
+  (void)state;
+  gt_axis axis = width_of("in=1x3,out=1x5,dtype=f64,scale=1x1e-320");
+  expect_window(&axis, 2, 0, 5, (double[]){1, 1, 1, 1, 1});
+  assert_int_equal(axis.count[0], 0);
+  gt_axis_free(&axis);
+  axis = width_of("in=1x3,out=1x5,dtype=f32,scale=1x1e300");
+  expect_window(&axis, 0, 0, 5, (double[]){1, 1, 1, 1, 1});
+  gt_axis_free(&axis);
+}
+
+static void test_ratio(void **state) {
+  (void)state;
+  gt_problem problem;
+  const char *op = "upsample_bilinear2d_backward:n=1,c=1,in=1x3,out=1x7,";
+  const struct {
+    const char *keys;
+    double ratio;
+  } cases[] = {
+      {"dtype=f32", (float)3 / (float)7},
+      {"dtype=f16", (float)3 / (float)7},
+      {"dtype=f64", 3.0 / 7.0},
+      {"dtype=f32,scale=2.4x2.4", (float)(1.0 / 2.4)},
+      {"dtype=f64,scale=2.4x2.4", 1.0 / 2.4},
+      {"dtype=f32,align_corners=1,scale=2.4x2.4", (float)2 / (float)6},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char *text = gt_print("%s%s", op, cases[i].keys);
+    assert_int_equal(gt_problem_parse(text, &problem, NULL), GT_OK);
+    assert_true(gt_axis_ratio(&problem, 2) == cases[i].ratio);
+    free(text);
+  }
+}
+
+// The forward of float data in float arithmetic, written out once more with float variables.
+static void test_float_arithmetic(void **state) {
+  (void)state;
+  gt_axis axis = width_of("in=1x101,out=1x977,dtype=bf16,scale=1x9.7");
+  volatile float ratio = (float)(1.0 / 9.7);
+  for (int output = 0; output < 977; output++) {
+    volatile float middle = (float)output + 0.5f, product = ratio * middle, at = product - 0.5f;
+    if (at < 0) at = 0;
+    int low = (int)at < 100 ? (int)at : 100;
+    volatile float high_weight = at - (float)low;
+    if (high_weight > 1) high_weight = 1;
+    if (low == 100 || high_weight == 0) continue;
+    assert_true(axis.weight[axis.start[low + 1] + output - axis.first[low + 1]] == high_weight);
+  }
+  gt_axis_free(&axis);
+}
+
+static void test_too_long(void **state) {
+  (void)state;
+  gt_problem problem;
+  gt_axis axis;
+  gt_error error;
+  gt_problem_parse("upsample_bilinear2d_backward:n=1,c=1,in=1x268435456,out=1x2,dtype=f32", &problem, NULL);
+  assert_int_equal(gt_axis_make(&problem, 2, &axis, &error), GT_OUT_OF_MEMORY);
+  gt_axis_free(&axis);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      {"sums over the taps are what PyTorch's backward computes", test_oracle, NULL, NULL, NULL},
+      {"doubling gives every input its four outputs", test_double, NULL, NULL, NULL},
+      {"a weight of zero at the end of a window is dropped", test_tight, NULL, NULL, NULL},
+      {"an input that no output read has no taps", test_unread, NULL, NULL, NULL},
+      {"an axis of equal sizes is copied whatever the scale", test_equal, NULL, NULL, NULL},
+      {"a scale that points past the end stays at the end", test_extreme_scales, NULL, NULL, NULL},
+      {"the ratio is rounded in the arithmetic type", test_ratio, NULL, NULL, NULL},
+      {"weights of 16-bit data are those of float arithmetic", test_float_arithmetic, NULL, NULL, NULL},
+      {"an axis that is too long for tables is refused", test_too_long, NULL, NULL, NULL},
+  };
+  return cmocka_run_group_tests_name("axis", tests, NULL, NULL);
+}

@@ -29,6 +29,8 @@ _Noreturn void thunk_die(const char *format, ...) __attribute__((format(printf, 
 // Whether a kernel may touch all of [address, address + bytes). Of type gfx_may_access; any thread may call
 // it.
 bool memory_may_access(void *context, uint64_t address, size_t bytes);
+// Lets kernels touch memory that is not an allocation.
+void memory_show(void *address, size_t bytes);
 // The address last refused to this process's kernels; 0 if none was.
 uint64_t memory_refused_address(void);
 // Says in words where an address lies in relation to the allocations.

@@ -14,15 +14,21 @@ typedef struct {
 } event;
 
 static event events[MAX_EVENTS];
-static uint64_t
-    slots[MAX_EVENTS]; // the mailboxes that real hardware writes to; only their addresses are used
+// The events' mailboxes, which kernels that signal the host write to. What they hold is not used.
+static _Alignas(4096) uint64_t mailboxes[MAX_EVENTS];
+static pthread_once_t mailboxes_shown = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static void show_mailboxes(void) {
+  memory_show(mailboxes, sizeof mailboxes);
+}
 
 THUNK_API HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *description, bool manual_reset, bool set,
                                           HsaEvent **created) {
   HsaEvent *handle = calloc(1, sizeof *handle);
   if (!handle) return HSAKMT_STATUS_NO_MEMORY;
+  pthread_once(&mailboxes_shown, show_mailboxes);
   pthread_mutex_lock(&lock);
   HSAuint32 id = 1;
   while (id < MAX_EVENTS && events[id].used) id++;
@@ -36,7 +42,7 @@ THUNK_API HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *description, bool 
   handle->EventData.EventType = description->EventType;
   handle->EventData.EventData.SyncVar = description->SyncVar;
   handle->EventData.HWData1 = id;
-  handle->EventData.HWData2 = (uint64_t)&slots[id];
+  handle->EventData.HWData2 = (uint64_t)&mailboxes[id];
   handle->EventData.HWData3 = id;
   *created = handle;
   return HSAKMT_STATUS_SUCCESS;

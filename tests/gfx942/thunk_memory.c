@@ -308,6 +308,10 @@ static void set_mapped(void *address, bool mapped) {
   pthread_rwlock_unlock(&lock);
 }
 
+void memory_show(void *address, size_t bytes) {
+  if (hsaKmtRegisterMemory(address, bytes) == HSAKMT_STATUS_SUCCESS) set_mapped(address, true);
+}
+
 THUNK_API HSAKMT_STATUS hsaKmtMapMemoryToGPU(void *address, HSAuint64 size, HSAuint64 *device_address) {
   (void)size;
   if (device_address) *device_address = (uint64_t)address;

@@ -21,18 +21,16 @@ enum { MAX_QUEUES = 256, PACKET_BYTES = 64, BARRIER_SIGNALS = 5 };
 // wait for the signal of a copy that happens to be done already. So the time that copies took counts in all
 // queues.
 //
-// What work costs: made-up numbers, of the right order for 2.1 GHz compute units that
-// all work all the time. They say nothing about a real MI300X's speed; they only make more work take more
-// time.
+// What work costs: made-up numbers, of the right order for 2.1 GHz compute units that all work all the time.
+// They say nothing about a real MI300X's speed; they only make more work take more time.
 enum {
   CYCLES_PER_WAVE_INSTRUCTION = 1,
   CYCLES_PER_MEMORY_TRANSACTION = 16,
   CYCLES_PER_LDS_CYCLE = 1,
   CYCLES_PER_BARRIER = 4,
   PICOSECONDS_PER_CYCLE = 476,
-  PICOSECONDS_PER_DISPATCH = 1000 * 1000, // on top
+  NANOSECONDS_PER_DISPATCH = 1000, // on top
   // Packets that run no kernel take no time: how many of them the runtime needs depends on the host's timing.
-  PICOSECONDS_PER_NANOSECOND = 1000,
 };
 
 // ROCr's own queues are the ones of at most this many packets.
@@ -47,7 +45,7 @@ typedef struct {
   amd_queue_t *descriptor;
   uint64_t doorbell; // index of the last packet submitted
   uint64_t next;     // index of the next packet to run
-  uint64_t time;     // in picoseconds, copies not counted
+  uint64_t time;     // in nanoseconds, copies not counted
   pthread_t thread;
 } queue;
 
@@ -55,26 +53,26 @@ static queue queues[MAX_QUEUES]; // number 0 is not used
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 // The device runs one kernel at a time.
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_uint_fast64_t copy_time; // in picoseconds
+static atomic_uint_fast64_t copy_time; // in nanoseconds
 
 static uint64_t now(const queue *q) {
-  uint64_t stamp = CLOCK_START + (q->time + atomic_load(&copy_time)) / PICOSECONDS_PER_NANOSECOND;
+  uint64_t stamp = CLOCK_START + q->time + atomic_load(&copy_time);
   clock_reached(stamp);
   return stamp;
 }
 
-static void spend(queue *q, uint64_t picoseconds) {
+static void spend(queue *q, uint64_t nanoseconds) {
   if (q->packets <= COPY_QUEUE_PACKETS) {
-    atomic_fetch_add(&copy_time, picoseconds);
+    atomic_fetch_add(&copy_time, nanoseconds);
   } else {
-    q->time += picoseconds;
+    q->time += nanoseconds;
   }
 }
 
 // Moves the queue's time up to a time stamp.
 static void catch_up(queue *q, uint64_t stamp) {
   uint64_t time = now(q);
-  if (stamp > time) q->time += (stamp - time) * PICOSECONDS_PER_NANOSECOND;
+  if (stamp > time) q->time += stamp - time;
 }
 
 static int interpreter_threads(void) {
@@ -83,11 +81,12 @@ static int interpreter_threads(void) {
   return threads < 1 ? 1 : threads > 64 ? 64 : (int)threads;
 }
 
-static uint64_t cost_in_picoseconds(const gfx_counts *counts) {
+static uint64_t cost_in_nanoseconds(const gfx_counts *counts) {
   uint64_t cycles = CYCLES_PER_WAVE_INSTRUCTION * counts->wave_instructions +
                     CYCLES_PER_MEMORY_TRANSACTION * counts->memory_transactions +
                     CYCLES_PER_LDS_CYCLE * counts->lds_cycles + CYCLES_PER_BARRIER * counts->barriers;
-  return PICOSECONDS_PER_DISPATCH + PICOSECONDS_PER_CYCLE * cycles / GPU_COMPUTE_UNITS;
+  // Whole nanoseconds, since time stamps are: a queue that waits for one takes it over as it is.
+  return NANOSECONDS_PER_DISPATCH + cycles * PICOSECONDS_PER_CYCLE / 1000 / GPU_COMPUTE_UNITS;
 }
 
 _Noreturn static void fault(const char *error) {
@@ -132,7 +131,7 @@ static void run_kernel(queue *q, const hsa_kernel_dispatch_packet_t *packet) {
   if (memory_code_may_have_changed()) gfx_forget_code();
   uint64_t start = now(q);
   if (!gfx_run(&dispatch, &options, &counts, error)) fault(error);
-  spend(q, cost_in_picoseconds(&counts));
+  spend(q, cost_in_nanoseconds(&counts));
   uint64_t end = now(q);
   thunk_log(1,
             "queue %llu: kernel %#llx, grid %u x %u x %u, workgroup %u x %u x %u: %llu wave instructions, "

@@ -30,7 +30,7 @@ extern const char kernels_source[];
 #define HIP_FUNCTIONS(X)                                                                                     \
   X(hipEventCreate) X(hipEventDestroy) X(hipEventElapsedTime) X(hipEventRecord) X(hipEventSynchronize)       \
   X(hipFree) X(hipFuncGetAttribute) X(hipGetDeviceCount) X(hipGetDeviceProperties) X(hipGetErrorName)        \
-  X(hipHostFree) X(hipHostGetDevicePointer) X(hipHostMalloc) X(hipHostRegister) X(hipHostUnregister)         \
+  X(hipHostFree) X(hipHostGetDevicePointer) X(hipHostMalloc) X(hipHostRegister) X(hipHostUnregister) X(hipMallocManaged)         \
   X(hipInit) X(hipMalloc) X(hipMemGetInfo) X(hipMemcpy) X(hipMemcpyAsync) X(hipMemset) X(hipMemsetAsync)     \
   X(hipModuleGetFunction) X(hipModuleLaunchKernel) X(hipModuleLoadData)                                      \
   X(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor) X(hipModuleUnload) X(hipStreamCreateWithFlags)       \
@@ -217,6 +217,15 @@ static void print_times(void) {
   }
 }
 
+static void print_in_a_kernel(void) {
+  hipModule_t module =
+      compile("extern \"C\" __global__ void greet() { printf(\"hello %d\\n\", (int)threadIdx.x); }", NULL);
+  hipFunction_t function;
+  OK(hipModuleGetFunction(&function, module, "greet"));
+  OK(hipModuleLaunchKernel(function, 1, 1, 1, 3, 1, 1, 0, NULL, NULL, NULL));
+  OK(hipStreamSynchronize(NULL));
+}
+
 static void print_allocatable_mebibytes(void) {
   int mebibytes = 0;
   for (void *memory; rt.hipMalloc(&memory, 1 << 20) == hipSuccess;) mebibytes++;
@@ -386,6 +395,25 @@ static void a_kernel_may_use_registered_host_memory(void **state) {
   free(host);
 }
 
+static void a_kernel_may_use_managed_memory(void **state) {
+  (void)state;
+  enum { N = 3000 };
+  unsigned *x;
+  OK(hipMallocManaged((void **)&x, N * sizeof *x, hipMemAttachGlobal));
+  for (unsigned i = 0; i < N; i++) x[i] = i;
+  launch_scale(x, N, 5, 2, 1, NULL);
+  OK(hipStreamSynchronize(NULL));
+  for (unsigned i = 0; i < N; i++) assert_int_equal(x[i], 5 * i + 2);
+  OK(hipFree(x));
+}
+
+static void a_kernel_prints(void **state) {
+  (void)state;
+  char output[4096];
+  assert_int_equal(run_self("", "print-in-a-kernel", output, sizeof output), 0);
+  assert_string_equal(output, "hello 0\nhello 1\nhello 2\n");
+}
+
 static void a_kernel_reports_its_resources(void **state) {
   (void)state;
   int registers, lds, blocks;
@@ -505,6 +533,7 @@ static const struct {
   const char *mode;
   void (*run)(void);
 } modes[] = {{"times", print_times},
+             {"print-in-a-kernel", print_in_a_kernel},
              {"allocatable-mebibytes", print_allocatable_mebibytes},
              {"store-behind-the-end", store_behind_the_end},
              {"store-to-freed-memory", store_to_freed_memory},
@@ -529,6 +558,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_stream_waits_for_the_event_of_another),
       cmocka_unit_test(large_copies_and_fills_arrive_whole),
       cmocka_unit_test(a_kernel_may_use_registered_host_memory),
+      cmocka_unit_test(a_kernel_may_use_managed_memory),
+      cmocka_unit_test(a_kernel_prints),
       cmocka_unit_test(a_kernel_reports_its_resources),
       cmocka_unit_test(new_code_at_an_old_address_is_seen),
       cmocka_unit_test(launches_that_the_device_cannot_run_are_refused),

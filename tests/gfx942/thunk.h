@@ -15,10 +15,10 @@ enum { GPU_COMPUTE_UNITS = 304, GPU_SIMDS_PER_UNIT = 4 };
 
 // thunk_topology.c: the machine that is reported, and the environment's knobs.
 
-// The number in environment variable `name`; `otherwise` if it is unset or no number.
-uint64_t thunk_setting(const char *name, uint64_t otherwise);
 // Bytes of device memory.
 uint64_t thunk_device_memory(void);
+// Host threads that run a kernel.
+int thunk_threads(void);
 // Writes a line to stderr if GFX942_LOG is at least `level` (1: kernels and refusals, 2: everything).
 void thunk_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Writes "gfx942 emulation: ..." to stderr and aborts, as ROCr does when the device faults.

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
@@ -75,12 +74,6 @@ static void catch_up(queue *q, uint64_t stamp) {
   if (stamp > time) q->time += stamp - time;
 }
 
-static int interpreter_threads(void) {
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  uint64_t threads = thunk_setting("GFX942_THREADS", processors > 0 ? (uint64_t)processors : 1);
-  return threads < 1 ? 1 : threads > 64 ? 64 : (int)threads;
-}
-
 static uint64_t cost_in_nanoseconds(const gfx_counts *counts) {
   uint64_t cycles = CYCLES_PER_WAVE_INSTRUCTION * counts->wave_instructions +
                     CYCLES_PER_MEMORY_TRANSACTION * counts->memory_transactions +
@@ -123,7 +116,7 @@ static void run_kernel(queue *q, const hsa_kernel_dispatch_packet_t *packet) {
       .lds_bytes = packet->group_segment_size,
       .scratch_bytes = packet->private_segment_size,
   };
-  gfx_options options = {.threads = interpreter_threads(), .may_access = memory_may_access};
+  gfx_options options = {.threads = thunk_threads(), .may_access = memory_may_access};
   gfx_counts counts = {0};
   char error[512];
 
@@ -178,10 +171,11 @@ static bool stopped(const queue *q) {
   return __atomic_load_n(&q->stop, __ATOMIC_ACQUIRE);
 }
 
-// Long pauses when nothing has happened for long, since an idle queue costs processor time.
+// The longer nothing has happened, the longer the pause, since an idle queue costs processor time.
 static void pause_polling(unsigned *idle_polls) {
-  enum { SHORT_MICROSECONDS = 20, LONG_MICROSECONDS = 200, SHORT_PAUSES = 1000 };
-  usleep(++*idle_polls < SHORT_PAUSES ? SHORT_MICROSECONDS : LONG_MICROSECONDS);
+  enum { SHORTEST = 20, LONGEST = 1000, POLLS_PER_MICROSECOND = 10 };
+  unsigned microseconds = ++*idle_polls / POLLS_PER_MICROSECOND;
+  usleep(microseconds < SHORTEST ? SHORTEST : microseconds > LONGEST ? LONGEST : microseconds);
 }
 
 static int packet_type(const void *packet) {

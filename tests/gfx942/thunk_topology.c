@@ -1,36 +1,46 @@
 // The machine that the stand-in reports: one CPU node and one MI300X.
 #include "thunk.h"
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <hsakmt/hsakmt.h>
 
 #define KIB ((uint64_t)1 << 10)
 #define GIB ((uint64_t)1 << 30)
 
-static int log_level;
+static int log_level, threads;
+static uint64_t device_memory;
+static HSAuint32 dies;
+
+// The number in environment variable `name`, forced into its range; `otherwise` if it is unset or no number.
+static uint64_t setting(const char *name, uint64_t otherwise, uint64_t least, uint64_t most) {
+  const char *text = getenv(name);
+  char *end = NULL;
+  uint64_t value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 0) : otherwise;
+  if (end && *end) value = otherwise;
+  return value < least ? least : value > most ? most : value;
+}
 
 // ROCr is not initialised yet when its thunk is loaded, so it sees this setting. It makes each allocation of
 // a program one of the thunk's own, rather than a part of a 2 MiB block, so that accesses are checked page by
 // page.
 __attribute__((constructor)) static void configure(void) {
   setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 1);
-  log_level = (int)thunk_setting("GFX942_LOG", 0);
-}
-
-uint64_t thunk_setting(const char *name, uint64_t otherwise) {
-  const char *text = getenv(name);
-  if (!text || *text < '0' || *text > '9') return otherwise;
-  char *end;
-  errno = 0;
-  uint64_t value = strtoull(text, &end, 0);
-  return errno || *end ? otherwise : value;
+  log_level = (int)setting("GFX942_LOG", 0, 0, 2);
+  device_memory = setting("GFX942_MEMORY", 16 * GIB, 0, UINT64_MAX);
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  threads = (int)setting("GFX942_THREADS", processors > 0 ? (uint64_t)processors : 1, 1, 64);
+  dies = (HSAuint32)setting("GFX942_XCC", 8, 1, 8);
 }
 
 uint64_t thunk_device_memory(void) {
-  return thunk_setting("GFX942_MEMORY", 16 * GIB);
+  return device_memory;
+}
+
+int thunk_threads(void) {
+  return threads;
 }
 
 void thunk_log(int level, const char *format, ...) {
@@ -94,7 +104,7 @@ static void describe_gpu(HsaNodeProperties *node) {
   node->NumShaderBanks = 32;
   node->NumArrays = 1;
   node->NumCUPerArray = 10;
-  node->NumXcc = (HSAuint32)thunk_setting("GFX942_XCC", 8);
+  node->NumXcc = dies;
   node->MaxWavesPerSIMD = 8;
   node->MaxSlotsScratchCU = 32;
   node->WaveFrontSize = 64;

@@ -1,0 +1,223 @@
+-- Tilings: an axis cut into tiles of `size` inputs, each with the window of outputs that its inputs gather from.
+--
+-- What makes a fast kernel out of an axis is known when it is rendered: where each tile's window starts (an affine function of the
+-- tile's number when the scale is regular, else a table), which part of the window each input of a tile uses, and the weights: literals
+-- where all tiles agree, but for a few at the borders; a table otherwise.
+--
+-- Positions in a window are called columns, whatever the axis. All numbers are zero-based.
+local tiling = {}
+
+local most_exceptions = 4 -- tiles that may differ from the others in one weight and still be written as literals
+
+-- Start and end (exclusive) of each tile's window.
+local function windows(axis, size, tiles)
+  local from, to = {}, {}
+  for t = 0, tiles - 1 do
+    local a, b = math.maxinteger, math.mininteger
+    for i = t * size, math.min((t + 1) * size, axis.n_in) - 1 do
+      local count = axis.count(i)
+      if count > 0 then
+        a = math.min(a, axis.first(i))
+        b = math.max(b, axis.first(i) + count)
+      end
+    end
+    if a > b then a, b = from[t - 1] or 0, from[t - 1] or 0 end -- nothing was read from this tile
+    from[t], to[t] = a, b
+  end
+  return from, to
+end
+
+-- Chooses the start of each window: step·t + offset where windows stay about as short that way, else a table of starts that keep every
+-- window inside of the axis.
+local function place(result, axis, from, to)
+  local tiles, size = result.tiles, result.size
+  local width = 1
+  for t = 0, tiles - 1 do width = math.max(width, to[t] - from[t]) end
+  if tiles == 1 or (size * axis.n_out) % axis.n_in == 0 then
+    local step = tiles == 1 and 0 or size * axis.n_out // axis.n_in
+    local offset, affine_width = math.maxinteger, 1
+    for t = 0, tiles - 1 do offset = math.min(offset, from[t] - step * t) end
+    for t = 0, tiles - 1 do affine_width = math.max(affine_width, to[t] - step * t - offset) end
+    if affine_width <= width + 2 then
+      result.step, result.offset, result.width = step, offset, affine_width
+      return
+    end
+  end
+  result.width = math.min(width, axis.n_out)
+  result.starts = {}
+  for t = 0, tiles - 1 do result.starts[t] = math.min(from[t], axis.n_out - result.width) end
+end
+
+local function start(self, t)
+  if self.starts then return self.starts[t] end
+  return self.step * t + self.offset
+end
+
+-- The weight with which tile t's input j uses column c; 0 where it does not.
+local function weight(self, axis, t, j, c)
+  local i = t * self.size + j
+  local k = start(self, t) + c - axis.first(i)
+  if k < 0 or k >= axis.count(i) then return 0.0 end
+  return axis.weight(i, k)
+end
+
+-- low[j] and high[j]: the columns that input j of any tile uses.
+local function find_ranges(self, axis)
+  self.low, self.high = {}, {}
+  for j = 0, self.size - 1 do
+    local low, high = math.maxinteger, math.mininteger
+    for t = 0, self.tiles - 1 do
+      local i = t * self.size + j
+      if i < axis.n_in and axis.count(i) > 0 then
+        local first = axis.first(i) - start(self, t)
+        low, high = math.min(low, first), math.max(high, first + axis.count(i))
+      end
+    end
+    if low > high then low, high = 0, 0 end
+    self.low[j], self.high[j] = low, high
+  end
+end
+
+-- One entry per (input, column) that is used. `value` is the weight that most tiles have, `exceptions` the tiles that have another;
+-- `sometimes_zero`: some tile does not use it, so that what is loaded there must not count (it may be NaN).
+local function find_weights(self, axis)
+  self.entries, self.literal = {}, true
+  for j = 0, self.size - 1 do
+    for c = self.low[j], self.high[j] - 1 do
+      local entry = { j = j, c = c, slot = #self.entries, exceptions = {}, sometimes_zero = false }
+      local middle = self.tiles // 2
+      while middle > 0 and middle * self.size + j >= axis.n_in do middle = middle - 1 end
+      entry.value = weight(self, axis, middle, j, c)
+      for t = 0, self.tiles - 1 do
+        if t * self.size + j < axis.n_in then
+          local w = weight(self, axis, t, j, c)
+          if w == 0 then entry.sometimes_zero = true end
+          if w ~= entry.value and #entry.exceptions <= most_exceptions then
+            entry.exceptions[#entry.exceptions + 1] = { tile = t, value = w }
+          end
+        end
+      end
+      if #entry.exceptions > most_exceptions then self.literal = false end
+      self.entries[#self.entries + 1] = entry
+    end
+  end
+end
+
+local cache, cached = {}, 0
+
+-- The tiling of axis number `number` (1 depth, 2 height, 3 width) of problem p in tiles of `size` inputs.
+function tiling.make(p, number, size)
+  local axis = p.axes[number]
+  local key = table.concat({ p.filter, p.dtype, tostring(p.align_corners), axis.n_in, axis.n_out,
+    ("%a"):format(axis.ratio), size }, " ")
+  if cache[key] then return cache[key] end
+  local self = { size = size, tiles = (axis.n_in + size - 1) // size, n_in = axis.n_in, n_out = axis.n_out }
+  local from, to = windows(axis, size, self.tiles)
+  place(self, axis, from, to)
+  find_ranges(self, axis)
+  find_weights(self, axis)
+  self.clamped = {} -- columns that lie outside of the axis for some tile
+  for c = 0, self.width - 1 do
+    local first, last = start(self, 0) + c, start(self, self.tiles - 1) + c
+    self.clamped[c] = first < 0 or last >= axis.n_out
+  end
+  if cached >= 64 then cache, cached = {}, 0 end
+  cache[key], cached = self, cached + 1
+  return self
+end
+
+-- How many multiplications one pass over a tile's window takes.
+function tiling.products(self) return #self.entries end
+
+-- How many table entries the tiling needs in a kernel.
+function tiling.table_entries(self, dense)
+  local starts = self.starts and self.tiles or 0
+  if dense then return starts + self.tiles * self.size * self.width end
+  return starts + (self.literal and 0 or self.tiles * #self.entries)
+end
+
+local function list(format, n, value)
+  local parts = {}
+  for i = 0, n - 1 do parts[#parts + 1] = format(value(i)) end
+  return "{" .. table.concat(parts, ", ") .. "}"
+end
+
+-- Program-scope tables that the tiling needs, named after `name`. `dense`: weights as [tile][input][column].
+function tiling.tables(self, p, number, name, type, literal, dense)
+  local axis, lines = p.axes[number], {}
+  if self.starts then
+    lines[#lines + 1] = ("GT_TABLE gt_i32 %s_starts[%d] = %s;"):format(name, self.tiles,
+      list(tostring, self.tiles, function(t) return self.starts[t] end))
+  end
+  local function put(count, value)
+    lines[#lines + 1] = ("GT_TABLE %s %s_weights[%d] = %s;"):format(type, name, count,
+      list(function(x) return literal(x, type) end, count, value))
+  end
+  local function at(t, j, c)
+    if t * self.size + j >= axis.n_in then return 0.0 end
+    return weight(self, axis, t, j, c)
+  end
+  if dense then
+    local row = self.size * self.width
+    put(self.tiles * row, function(i)
+      return at(i // row, i % row // self.width, i % self.width)
+    end)
+  elseif not self.literal and #self.entries > 0 then
+    put(self.tiles * #self.entries, function(i)
+      local entry = self.entries[i % #self.entries + 1]
+      return at(i // #self.entries, entry.j, entry.c)
+    end)
+  end
+  return lines
+end
+
+-- The C expression of the window's start for the tile that variable `tile` names.
+function tiling.start(self, name, tile)
+  if self.starts then return ("%s_starts[%s]"):format(name, tile) end
+  if self.step == 0 then return tostring(self.offset) end
+  return ("%d * (gt_i32)%s + %d"):format(self.step, tile, self.offset)
+end
+
+local function variable(name, entry) return ("%s_%d_%d"):format(name, entry.j, entry.c) end
+
+-- Declarations of the weights that are not plain literals, for the tile that variable `tile` names.
+function tiling.declare(self, name, tile, type, literal)
+  local lines = {}
+  for _, entry in ipairs(self.entries) do
+    if not self.literal then
+      lines[#lines + 1] = ("const %s %s = %s_weights[%s * %du + %du];"):format(type, variable(name, entry), name,
+        tile, #self.entries, entry.slot)
+    elseif #entry.exceptions > 0 then
+      local text = literal(entry.value, type)
+      for _, exception in ipairs(entry.exceptions) do
+        text = ("%s == %du ? %s : %s"):format(tile, exception.tile, literal(exception.value, type), text)
+      end
+      lines[#lines + 1] = ("const %s %s = %s;"):format(type, variable(name, entry), text)
+    end
+  end
+  return lines
+end
+
+-- The C expression of an entry's weight.
+function tiling.weight(self, name, entry, type, literal)
+  if self.literal and #entry.exceptions == 0 then return literal(entry.value, type) end
+  return variable(name, entry)
+end
+
+-- A statement that adds weight · value to `sum` (or sets it, when it is the first term). A tile that does not use the column adds nothing,
+-- even if the value there is NaN.
+function tiling.add(entry, type, sum, weight_text, value, first)
+  local product
+  if first then
+    product = ("%s = %s * (%s)%s;"):format(sum, weight_text, type, value)
+    if entry.sometimes_zero then
+      product = ("%s = %s != 0 ? %s * (%s)%s : 0;"):format(sum, weight_text, weight_text, type, value)
+    end
+    return product
+  end
+  product = ("%s = gt_fma_%s(%s, %s, %s);"):format(sum, type, weight_text, value, sum)
+  if entry.sometimes_zero then return ("if (%s != 0) %s"):format(weight_text, product) end
+  return product
+end
+
+return tiling

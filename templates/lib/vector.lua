@@ -1,0 +1,69 @@
+-- Vector loads and stores: their C text, for elements of 2, 4 or 8 bytes in vectors of up to 16 bytes.
+local vector = {}
+
+local names = { [4] = { "x" }, [8] = { "x", "y" }, [16] = { "x", "y", "z", "w" } }
+local types = { [4] = "gt_u32", [8] = "gt_vec8", [16] = "gt_vec16" }
+
+-- The largest power of two that divides every argument, at most `limit`.
+function vector.common_power(limit, ...)
+  local power = limit
+  for _, n in ipairs { ... } do
+    while n % power ~= 0 do power = power // 2 end
+  end
+  return power
+end
+
+local function word(name, bytes, i)
+  if bytes == 4 then return name end
+  return name .. "." .. names[bytes][i + 1]
+end
+
+-- Whether `elements` elements are moved as one vector, not as a scalar.
+local function is_vector(p, elements) return elements * p.dtype_bytes >= 4 and elements > 1 end
+
+-- Declares `name`, loaded from `address` (a pointer expression to gt_storage): `elements` elements in one access.
+function vector.load(p, elements, name, address)
+  if not is_vector(p, elements) then
+    return ("const gt_storage %s = *(%s);"):format(name, address)
+  end
+  local kind = types[elements * p.dtype_bytes]
+  return ("const %s %s = *(const GT_GLOBAL %s *)(%s);"):format(kind, name, kind, address)
+end
+
+-- Element `i` of what vector.load declared, as a gt_real.
+function vector.element(p, elements, name, i)
+  if not is_vector(p, elements) then return ("gt_widen(%s)"):format(name) end
+  local bytes = elements * p.dtype_bytes
+  if p.dtype == "f64" then
+    return ("gt_bits_double(%s, %s)"):format(word(name, bytes, 2 * i + 1), word(name, bytes, 2 * i))
+  elseif p.dtype == "f32" then
+    return ("gt_bits_float(%s)"):format(word(name, bytes, i))
+  end
+  return ("%s(%s)"):format(i % 2 == 0 and "gt_first" or "gt_second", word(name, bytes, i // 2))
+end
+
+-- Lines that store the values (C expressions, as many as `elements`) at `address` in one access. `name` is free for use.
+function vector.store(p, elements, name, address, values)
+  if not is_vector(p, elements) then
+    return { ("*(%s) = gt_narrow(%s);"):format(address, values[1]) }
+  end
+  local bytes = elements * p.dtype_bytes
+  local kind = types[bytes]
+  local lines = { ("%s %s;"):format(kind, name) }
+  for i = 0, bytes // 4 - 1 do
+    local text
+    if p.dtype == "f64" then
+      local value = values[i // 2 + 1]
+      text = (i % 2 == 0 and "gt_double_low(%s)" or "gt_double_high(%s)"):format(value)
+    elseif p.dtype == "f32" then
+      text = ("gt_float_bits(%s)"):format(values[i + 1])
+    else
+      text = ("gt_pair(%s, %s)"):format(values[2 * i + 1], values[2 * i + 2])
+    end
+    lines[#lines + 1] = ("%s = %s;"):format(word(name, bytes, i), text)
+  end
+  lines[#lines + 1] = ("*(GT_GLOBAL %s *)(%s) = %s;"):format(kind, address, name)
+  return lines
+end
+
+return vector

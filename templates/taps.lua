@@ -1,0 +1,120 @@
+-- A thread computes a register tile of vx × vy inputs of one outer slice. It walks down the output rows that its tile gathers from; of each
+-- row it sums horizontally into vx values, which it then adds to the rows of the tile that used them. An input row is stored as soon as
+-- its last output row was added, so that few sums are alive at a time. Any ratio, any filter.
+local tiling = use "tiling"
+local mapping = use "mapping"
+local vector = use "vector"
+
+local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
+
+local function tilings(c, p) return tiling.make(p, 3, c.vx), tiling.make(p, 2, c.vy) end
+
+local function items(c, p)
+  local x, y = tilings(c, p)
+  return x.tiles * y.tiles
+end
+
+-- Multiply-adds in the kernel's text.
+local function products(c, p)
+  local x, y = tilings(c, p)
+  local rows = c.rows == "rolled" and 1 or y.width
+  local vertical = c.rows == "rolled" and c.vy * c.vx or tiling.products(y) * c.vx
+  return rows * tiling.products(x) + vertical
+end
+
+local function most_products(device) return device.is_cpu and 384 or 1536 end
+
+-- The loads of one row: a list of {column, elements}, each as wide as alignment allows. Columns that may lie outside of the axis are loaded
+-- one by one, from a clamped place.
+local function row_loads(c, p)
+  local x = tiling.make(p, 3, c.vx)
+  local widest = 1
+  if not x.starts then
+    widest = vector.common_power(16 // p.dtype_bytes, p.axes[3].n_out, x.step)
+  end
+  local loads, column = {}, 0
+  while column < x.width do
+    local n = x.starts and 1 or vector.common_power(widest, x.offset + column)
+    local function fits()
+      if column + n > x.width then return false end
+      for k = column, column + n - 1 do
+        if x.clamped[k] then return false end
+      end
+      return true
+    end
+    while n > 1 and not fits() do n = n // 2 end
+    loads[#loads + 1] = { column = column, elements = n }
+    column = column + n
+  end
+  return loads
+end
+
+return {
+  role = "candidate",
+  description = "register tile of vx × vy inputs per thread, weights as literals or from tables",
+
+  claims = function(p)
+    if p.spatial_axes ~= 2 then return false, "two spatial axes only" end
+    if p.inner ~= 1 then return false, "channels-first only (inner does channels-last)" end
+    if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
+    if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
+    return true
+  end,
+
+  parameters = function(p)
+    return {
+      { name = "vx", values = { 1, 2, 4, 8 } },
+      { name = "vy", values = { 1, 2, 4, 8 } },
+      { name = "rows", values = { "unrolled", "rolled" } },
+      { name = "map", values = mapping.values() },
+      { name = "block", values = { 64, 128, 256, 512 } },
+      { name = "acc", values = { p.double_arithmetic and "double" or "float" }, on_request = p.double_arithmetic and { "float" } or {} },
+    }
+  end,
+
+  constraints = {
+    { why = "the tile is larger than the image",
+      ok = function(c, p) return (c.vx == 1 or c.vx <= p.axes[3].n_in) and (c.vy == 1 or c.vy <= p.axes[2].n_in) end },
+    { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
+    { why = "the kernel's text would be too long", ok = function(c, p, device) return products(c, p) <= most_products(device) end },
+    { why = "too many values alive for the registers",
+      ok = function(c, p)
+        local x, y = tilings(c, p)
+        local sums = c.rows == "rolled" and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
+        local weights = x.literal and 0 or tiling.products(x)
+        return (sums * c.vx + x.width + weights) * (c.acc == "double" and 2 or 1) <= 160
+      end },
+    { why = "rolled rows pay only for windows of at least 6 rows",
+      ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
+    { why = "weight tables would be too long",
+      ok = function(c, p)
+        local x, y = tilings(c, p)
+        return tiling.table_entries(x, false) + tiling.table_entries(y, c.rows == "rolled") <= table_limit
+      end },
+    mapping.constraint(items),
+  },
+
+  default = function(p, device)
+    local c = { vx = 1, vy = 1, block = device.is_cpu and 64 or 256, acc = p.double_arithmetic and "double" or "float" }
+    c.rows = "unrolled"
+    if products(c, p) > most_products(device) or tiling.table_entries(tiling.make(p, 3, 1), false) > table_limit // 2 then c.rows = "rolled" end
+    if c.rows == "unrolled" then
+      if p.axes[3].n_in >= 2 then c.vx = 2 end
+      if p.axes[2].n_in >= 2 then c.vy = 2 end
+      if products(c, p) > most_products(device) then c.vx, c.vy = 1, 1 end
+    end
+    c.map = mapping.default(items(c, p), c.block)
+    return c
+  end,
+
+  launches = function(c, p)
+    return { { kernel = "gt_taps", block = c.block, blocks = mapping.blocks(c.map, items(c, p), c.block) } }
+  end,
+
+  bindings = function(c, p)
+    local x, y = tilings(c, p)
+    return { x = x, y = y, items = items(c, p), loads = row_loads(c, p), tiling = tiling, mapping = mapping, vector = vector,
+      n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out,
+      store_elements = vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in) }
+  end,
+}

@@ -1,0 +1,13 @@
+// Code objects come out of databases and files, and a runtime trusts the sizes that it finds in them.
+#ifndef GT_DEVICE_CODE_OBJECT_H
+#define GT_DEVICE_CODE_OBJECT_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+// GT_CORRUPT unless the bytes are an ELF file (or clang's bundle of such) whose tables and sections lie
+// within them.
+gt_status gt_code_object_check(const void *code, size_t size, gt_error *error);
+
+#endif

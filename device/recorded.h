@@ -1,26 +1,39 @@
 // A scripted device for tests: it runs nothing, and its times and failures come from a JSON file.
 //
 //   {
-//     "fingerprint": {"arch": "gfx942", "target": "hip", "wave_size": 64, ...},
+//     "fingerprint": {"arch": "gfx942", "target": "hip", "wave_size": 64},
 //     "default_us": 100.0,
 //     "hashed": [50.0, 200.0],
-//     "rules": [{"match": "taps:block=256", "problem": "dtype=f16", "us": 12.5}, {"match": "vx=8", "action": "crash"}]
+//     "rules": [
+//       {"match": "taps:block=256", "problem": "dtype=f16", "us": 12.5},
+//       {"match": "vx=8", "action": "crash"}
+//     ]
 //   }
 //
-// fingerprint  any field of gt_fingerprint by its name, `target` as "hip", "cuda" or "opencl"; the others keep the values of
-//              a small imaginary GPU.
-// default_us   what a launch takes when no rule says; 100 when absent.
-// hashed       [low, high]: instead, a time between the two that follows from the configuration's text alone.
-// rules        the first rule that matches a kernel's source decides. `match` is part of the configuration's text and
-//              `problem` part of the problem's; an absent one matches everything. Then either or both of
-//   us | samples    the time of a launch in microseconds | the times of consecutive launches, over and over
-//   action          crash: the launch aborts the process. hang: it never returns. exit: it ends the process with status 3.
-//                   launch_error, device_lost: it fails with GT_LAUNCH, GT_DEVICE_LOST (and so does everything after it).
-//                   compile_error: compiling fails. compile_hang: it never returns.
-//                   wrong: gt_recorded_wrong() says so, for a checker that has no results to look at.
+// Every key may be left out, and a key that is not listed here is refused.
 //
-// Every key that is not listed is refused. Problem and configuration are read from the lines "// problem: ..." and
-// "// configuration: ..." that begin a source; its code object is the source itself.
+// fingerprint  Any field of gt_fingerprint by its name, `target` as "hip", "cuda" or "opencl". The others
+//              keep the values of a small imaginary GPU.
+// default_us   What a launch takes, in microseconds, when no rule says; 100 when absent.
+// hashed       [low, high]: instead, a time between the two that follows from the configuration's text.
+// rules        The first rule that matches a kernel's source decides. `match` is part of the text of the
+//              configuration and `problem` part of that of the problem; an absent one matches everything.
+//              A rule has at least one of `us`, `samples` and `action`, and not both of the first two.
+//
+//   us         The time of a launch. A variant of several kernels takes it for each of them.
+//   samples    The times of a kernel's consecutive launches, over and over.
+//   action     run            nothing special
+//              crash          the launch aborts the process
+//              hang           the launch never returns
+//              exit           the launch ends the process with status 3
+//              launch_error   the launch fails with GT_LAUNCH
+//              device_lost    the launch fails with GT_DEVICE_LOST, and so does all that follows
+//              compile_error  compiling fails with GT_COMPILE
+//              compile_hang   compiling never returns
+//              wrong          gt_recorded_wrong() says so, for a checker that has no results to look at
+//
+// A source says what it is in lines "// problem: ..." and "// configuration: ..." among its first ones. Its
+// code object is the source itself.
 #ifndef GT_DEVICE_RECORDED_H
 #define GT_DEVICE_RECORDED_H
 
@@ -28,8 +41,8 @@
 
 extern const gt_backend gt_backend_recorded;
 
-// Opens the device that a file describes. GT_IO when it cannot be read, GT_USAGE when it is not such a document. The back end's
-// own open() has no file to read and always fails.
+// Opens the device that a file describes. GT_IO when it cannot be read, GT_USAGE when it is not such a
+// document. The back end's own open() has no file to read and always fails.
 gt_status gt_recorded_open(const char *path, gt_device **device, gt_error *error);
 
 // Whether the results of a kernel are to be taken as wrong.

@@ -1,0 +1,103 @@
+#!/bin/bash
+# Runs all tests of a build and prints what failed, what was skipped and why, and last `N passed, N failed, N skipped`.
+# Usage: tests/run.sh [PATTERN]: only the suites whose name has the pattern. Environment: BUILD, SANITIZE (as for make).
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build}
+pattern=${1:-}
+logs=$build/test-logs
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0
+
+# Leaks inside of OpenCL drivers and AMD's runtime are not ours to find.
+export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:handle_segv=0:allow_user_segv_handler=1}
+export UBSAN_OPTIONS=print_stacktrace=1
+# Neither the user's cache nor their templates.
+export XDG_CACHE_HOME=$PWD/$build/test-cache
+unset GATHERTUNE_CACHE GATHERTUNE_TEMPLATES
+
+# suite NAME COMMAND...: runs a suite that speaks TAP, and counts.
+suite() {
+  local name=$1 log
+  shift
+  case $name in *"$pattern"*) ;; *) return ;; esac
+  log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-').tap
+  local begin=$SECONDS
+  CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$@" >"$log" 2>&1
+  local code=$?
+  local ok bad skip
+  # Bats writes `ok 1 name # skip reason`, cmocka `not ok 1 # SKIP name` or `ok 1 # SKIP name`.
+  skip=$(grep -ciE '^(not )?ok [0-9]+ .*# skip' "$log")
+  ok=$(grep -iE '^ok [0-9]+' "$log" | grep -ciEv '# skip')
+  bad=$(grep -iE '^not ok [0-9]+' "$log" | grep -ciEv '# skip')
+  if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then
+    bad=1
+    echo "not ok: $name ended with exit code $code" >>"$log"
+  fi
+  if [ $((ok + bad + skip)) -eq 0 ]; then
+    bad=1
+    echo "not ok: $name ran no test" >>"$log"
+  fi
+  printf '%-44s %4d passed, %d failed, %d skipped  (%d s)\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - begin))
+  if [ "$bad" -gt 0 ]; then
+    grep -iE -A 12 '^not ok' "$log" | grep -viE '^(not )?ok [0-9]+ .*# skip' | head -n 60
+    echo "  all of it: $log"
+  fi
+  grep -iE '^(not )?ok [0-9]+ .*# skip' "$log" | sed -E 's/^(not )?ok [0-9]+ (- )?/  skipped: /I'
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+# verified NAME COMMAND...: `gathertune verify`, whose last line has the counts.
+verified() {
+  local name=$1 log line
+  shift
+  case $name in *"$pattern"*) ;; *) return ;; esac
+  log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-').log
+  local begin=$SECONDS
+  timeout 900 "$@" >"$log" 2>&1
+  local code=$?
+  line=$(tail -n 1 "$log")
+  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+    local ok=${BASH_REMATCH[1]} bad=${BASH_REMATCH[2]} skip=${BASH_REMATCH[3]}
+    [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+  else
+    local ok=0 bad=1 skip=0
+  fi
+  printf '%-44s %4d passed, %d failed, %d skipped  (%d s)\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - begin))
+  [ "$bad" -gt 0 ] && { tail -n 20 "$log"; echo "  all of it: $log"; }
+  grep -i skipped "$log" | sed '$d' | sed 's/^/  /'
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+for program in "$build"/tests/unit/test_* "$build"/tests/contract/test_*; do
+  case $program in *.o | *.d) continue ;; esac
+  [ -x "$program" ] || continue
+  suite "$(basename "$(dirname "$program")"): $(basename "$program")" "$program"
+done
+
+# The command line on the CPU, through PoCL.
+export GATHERTUNE=$PWD/$build/gathertune
+for file in tests/cli/*.bats; do
+  suite "command line on PoCL: $(basename "$file" .bats)" env GT_TEST_DEVICE=opencl:0 bats --tap "$file"
+done
+verified "oracle on PoCL" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device opencl:0
+
+# AMD's runtime and hiprtc on an emulated MI300X.
+emulated=$PWD/$build/gfx942
+if [ -z "${SANITIZE:-}" ]; then
+  for program in "$emulated"/test_*; do
+    [ -x "$program" ] && [ ! -d "$program" ] || continue
+    case $program in *.o | *.d) continue ;; esac
+    suite "emulated MI300X: $(basename "$program")" "$program"
+  done
+  export GATHERTUNE=$emulated/gathertune
+  for file in tests/cli/*.bats; do
+    suite "command line on the emulated MI300X: $(basename "$file" .bats)" env GT_TEST_DEVICE=hip:0 bats --tap "$file"
+  done
+  verified "oracle on the emulated MI300X" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device hip:0 --configurations 1
+fi
+
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

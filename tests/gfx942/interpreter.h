@@ -1,5 +1,6 @@
-// A functional interpreter of gfx942 (CDNA3) machine code, for kernels whose code and data lie in this process's memory.
-// Instructions are decoded from the text that AMD's own disassembler (libamd_comgr) gives for them.
+// A functional interpreter of gfx942 (CDNA3) machine code, for kernels whose code and data lie in this
+// process's memory. Instructions are decoded from the text that AMD's own disassembler (libamd_comgr) gives
+// for them. It is functional emulation: no statement about speed follows from it.
 #ifndef GFX942_INTERPRETER_H
 #define GFX942_INTERPRETER_H
 
@@ -32,13 +33,14 @@ typedef struct {
 typedef bool (*gfx_may_access)(void *context, uint64_t address, size_t bytes);
 
 typedef struct {
-  int threads;              // host threads, at least 1; workgroups are dealt to them
+  int threads;               // host threads, at least 1; workgroups are dealt to them
   gfx_may_access may_access; // NULL: everything is allowed
   void *context;
 } gfx_options;
 
-// Runs one dispatch to its end. True on success, and *counts (if not NULL) is filled. False when an instruction is not
-// known, or an access is out of bounds: `error` then names the instruction, its address in the code and the lane.
+// Runs one dispatch to its end. True on success, and *counts (if not NULL) is filled. False when an
+// instruction is not known, or an access is out of bounds: `error` then names the instruction, its address in
+// the code and the lane.
 bool gfx_run(const gfx_dispatch *dispatch, const gfx_options *options, gfx_counts *counts, char error[512]);
 
 // Forgets decoded instructions: to be called when code may have been loaded over older code.

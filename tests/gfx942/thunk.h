@@ -35,7 +35,7 @@ void memory_show(void *address, size_t bytes);
 uint64_t memory_refused_address(void);
 // Says in words where an address lies in relation to the allocations.
 void memory_describe(uint64_t address, char *text, size_t size);
-// Whether device memory was freed since the last call, so that code may have changed under old addresses.
+// Whether memory for code was freed since the last call, so that other code may be at old addresses.
 bool memory_code_may_have_changed(void);
 
 // thunk_event.c: the driver's events.

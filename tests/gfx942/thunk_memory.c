@@ -256,9 +256,13 @@ THUNK_API HSAKMT_STATUS hsaKmtFreeMemory(void *address, HSAuint64 size) {
   if (!a) a = find_start((uint64_t)address, HSA_POINTER_RESERVED_ADDR);
   if (a) {
     if (uses_device_memory(a)) device_bytes_used -= a->size;
-    retire(address, a->reserved);
+    if (a->flags.ui32.ExecuteAccess) {
+      munmap(address, a->reserved);
+      atomic_store(&code_may_have_changed, true);
+    } else {
+      retire(address, a->reserved);
+    }
     erase(a);
-    atomic_store(&code_may_have_changed, true);
   }
   pthread_rwlock_unlock(&lock);
   return a ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_PARAMETER;

@@ -361,6 +361,27 @@ static void a_stream_waits_for_the_event_of_another(void **state) {
   OK(hipFree(x));
 }
 
+static void many_streams_work_at_once(void **state) {
+  (void)state;
+  enum { STREAMS = 12, N = 2000 };
+  hipStream_t streams[STREAMS];
+  unsigned *x[STREAMS], values[N];
+  for (unsigned s = 0; s < STREAMS; s++) {
+    streams[s] = new_stream();
+    x[s] = device_memory(N * sizeof *x[s]);
+    OK(hipMemsetAsync(x[s], 0, N * sizeof *x[s], streams[s]));
+  }
+  for (unsigned s = 0; s < STREAMS; s++) launch_scale(x[s], N, 1, s, 10, streams[s]);
+  for (unsigned s = 0; s < STREAMS; s++) launch_scale(x[s], N, 2, 1, 1, streams[s]);
+  for (unsigned s = 0; s < STREAMS; s++) {
+    OK(hipStreamSynchronize(streams[s]));
+    from_device(values, x[s], sizeof values);
+    for (unsigned i = 0; i < N; i++) assert_int_equal(values[i], 2 * 10 * s + 1);
+    OK(hipStreamDestroy(streams[s]));
+    OK(hipFree(x[s]));
+  }
+}
+
 static void large_copies_and_fills_arrive_whole(void **state) {
   (void)state;
   enum { BYTES = (8 << 20) + 12 };
@@ -556,6 +577,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(atomics_of_all_workgroups_add_up),
       cmocka_unit_test(a_stream_keeps_the_order_of_copies_and_kernels),
       cmocka_unit_test(a_stream_waits_for_the_event_of_another),
+      cmocka_unit_test(many_streams_work_at_once),
       cmocka_unit_test(large_copies_and_fills_arrive_whole),
       cmocka_unit_test(a_kernel_may_use_registered_host_memory),
       cmocka_unit_test(a_kernel_may_use_managed_memory),

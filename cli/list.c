@@ -1,0 +1,196 @@
+// gathertune list: what is in the tuning cache.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/model.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/trial.h"
+#include "tuner/workshop.h"
+
+// --- winners
+// -------------------------------------------------------------------------------------------------------
+
+typedef struct {
+  char *device; // of the table that is being filled
+  gt_table *table;
+} winner_tables;
+
+static void finish_table(winner_tables *tables) {
+  if (!tables->device) return;
+  printf("%s\n", tables->device);
+  gt_table_print(tables->table, stdout);
+  putchar('\n');
+  gt_table_free(tables->table);
+  free(tables->device);
+  *tables = (winner_tables){0};
+}
+
+static void on_winner(void *context, const gt_winner *winner) {
+  winner_tables *tables = context;
+  if (tables->device && strcmp(tables->device, winner->device) != 0) finish_table(tables);
+  if (!tables->device) {
+    tables->device = gt_strdup(winner->device);
+    tables->table =
+        gt_table_new("problem|direct µs|best µs|speed-up|of stream|configuration|tuned", "lrrrrll");
+  }
+  gt_table *table = tables->table;
+  gt_table_cell(table, "%s", winner->problem);
+  gt_table_cell(table, "%s", gt_microseconds(winner->default_us).text);
+  gt_table_cell(table, "%s", gt_microseconds(winner->median_us).text);
+  gt_table_cell(table, "%s", gt_ratio(winner->default_us, winner->median_us, "").text);
+  gt_table_cell(table, "%s", gt_ratio(winner->stream_us, winner->median_us, "").text);
+  gt_table_cell(table, "%s", winner->variant.configuration);
+  gt_table_cell(table, "%s", winner->tuned_at);
+}
+
+static void on_winner_json(void *context, const gt_winner *winner) {
+  json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:I, s:s, s:s, s:s}",
+                                           "problem", winner->problem, "model", winner->device,
+                                           "configuration", winner->variant.configuration, "median_us",
+                                           gt_json_number(winner->median_us), "spread_us", winner->spread_us,
+                                           "default_us", gt_json_number(winner->default_us), "stream_us",
+                                           gt_json_number(winner->stream_us), "code_bytes",
+                                           (json_int_t)winner->code_size, "compiler", winner->compiler,
+                                           "driver", winner->driver, "tuned_at", winner->tuned_at));
+}
+
+static gt_status list_winners(gt_cache *cache, const char *path, bool as_json, gt_error *error) {
+  gt_cache_counts counts = {0};
+  winner_tables tables = {0};
+  json_t *list = json_array();
+  gt_status status = cache ? gt_cache_count(cache, &counts, error) : GT_OK;
+  if (status == GT_OK && cache)
+    status = as_json ? gt_cache_each_winner(cache, on_winner_json, list, error)
+                     : gt_cache_each_winner(cache, on_winner, &tables, error);
+  finish_table(&tables);
+  if (status != GT_OK) {
+    json_decref(list);
+    return status;
+  }
+  if (as_json) {
+    gt_print_json(json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "cache", path, "models",
+                            (json_int_t)counts.models, "devices", (json_int_t)counts.devices, "problems",
+                            (json_int_t)counts.problems, "trials", (json_int_t)counts.trials, "winners",
+                            list));
+    return GT_OK;
+  }
+  json_decref(list);
+  if (cache)
+    printf("%lld winners, %lld trials of %lld problems on %lld devices of %lld models in %s\n",
+           (long long)counts.winners, (long long)counts.trials, (long long)counts.problems,
+           (long long)counts.devices, (long long)counts.models, path);
+  else
+    printf("nothing is tuned yet: there is no file %s\n", path);
+  return GT_OK;
+}
+
+// --- trials of one problem
+// -------------------------------------------------------------------------------------------
+
+static void on_trial(void *context, const gt_trial *trial) {
+  gt_table *table = context;
+  bool ok = trial->outcome == GT_OUTCOME_OK;
+  gt_table_cell(table, "%s", gt_outcome_name(trial->outcome));
+  gt_table_cell(table, "%s", gt_microseconds(trial->median_us).text);
+  gt_table_cell(table, "%s", ok ? gt_microseconds(trial->spread_us).text : "-");
+  gt_table_cell(table, trial->registers >= 0 ? "%d" : "-", trial->registers);
+  gt_table_cell(table, "%s%s%s", trial->configuration, ok || !trial->message || !*trial->message ? "" : "  ",
+                ok || !trial->message ? "" : trial->message);
+}
+
+static void on_trial_json(void *context, const gt_trial *trial) {
+  json_array_append_new(context, gt_trial_json(trial));
+}
+
+static gt_status list_trials(gt_cache *cache, const gt_fingerprint *model, const gt_problem *problem,
+                             bool as_json, gt_error *error) {
+  char text[GT_PROBLEM_TEXT], model_text[320];
+  gt_problem_print(problem, text);
+  gt_model_print(model, model_text);
+  gt_table *table = gt_table_new("outcome|µs|spread|registers|configuration", "lrrrl");
+  json_t *list = json_array();
+  gt_status status = GT_OK;
+  if (cache)
+    status = as_json ? gt_cache_each_trial(cache, model, problem, on_trial_json, list, error)
+                     : gt_cache_each_trial(cache, model, problem, on_trial, table, error);
+  if (status == GT_NOT_FOUND) status = GT_OK; // no trials is an answer
+  if (status == GT_OK && as_json)
+    gt_print_json(json_pack("{s:s, s:s, s:O}", "problem", text, "model", model_text, "trials", list));
+  else if (status == GT_OK && gt_table_rows(table)) {
+    printf("%s\n%s\n", model_text, text);
+    gt_table_print(table, stdout);
+  } else if (status == GT_OK)
+    printf("no trials of %s on %s\n", text, model_text);
+  gt_table_free(table);
+  json_decref(list);
+  return status;
+}
+
+// The model that was asked for: of a device, of the cache, or the only one that the cache knows.
+static gt_status choose_model(gt_cache *cache, const char *device, const char *model,
+                              gt_fingerprint *fingerprint, gt_error *error) {
+  if (!device && !model && !cache)
+    return gt_fail(error, GT_NOT_FOUND,
+                   "nothing is tuned yet: there is no cache; see gathertune tune --help");
+  if (!device) return gt_model_find(cache, model ? model : "", fingerprint, error);
+  gt_workshop *workshop = NULL;
+  gt_status status = gt_workshop_open(device, NULL, &workshop, error);
+  if (status == GT_OK) *fingerprint = *gt_workshop_fingerprint(workshop);
+  gt_workshop_close(workshop);
+  return status;
+}
+
+// --- the command
+// -----------------------------------------------------------------------------------------------------
+
+int gt_command_list(int argc, char **argv) {
+  const char *cache_path = NULL, *trials = NULL, *device = NULL, *model = NULL;
+  bool as_json = false;
+  const gt_option options[] = {
+      {"trials", 0, GT_OPTION_TEXT, &trials, "PROBLEM", "every trial of a problem instead, with its outcome"},
+      {"model", 0, GT_OPTION_TEXT, &model, "TEXT", "of trials: part of the model's name as list shows it"},
+      {"device", 0, GT_OPTION_TEXT, &device, "DEVICE", "of trials: instead, the model of this device"},
+      {"cache", 0, GT_OPTION_TEXT, &cache_path, "FILE", GT_HELP_CACHE},
+      {"json", 0, GT_OPTION_FLAG, &as_json, NULL, GT_HELP_JSON},
+      {0},
+  };
+  const gt_usage usage = {
+      .command = "list",
+      .arguments = "",
+      .about = "Shows the winners in the cache by GPU model, or every trial of one problem.",
+      .options = options,
+      .takes_problem = true,
+      .examples = "  gathertune list\n"
+                  "  gathertune list --model gfx942 --trials \\\n"
+                  "    upsample_bilinear2d_backward:n=8,c=64,in=128x128,out=256x256,dtype=f16,scale=2x2\n",
+  };
+  char **arguments;
+  int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
+  if (result != GT_CONTINUE) return result;
+  if (count || (!trials && (device || model)) || (device && model)) {
+    if (count)
+      gt_complain("list: takes no argument '%s'; see gathertune list --help", arguments[0]);
+    else
+      gt_complain("list: --device or --model goes with --trials PROBLEM");
+    return 2;
+  }
+  gt_cache *cache = NULL;
+  char *path = NULL;
+  gt_problem problem;
+  gt_fingerprint fingerprint = {0};
+  gt_error error = {0};
+  gt_status status = trials ? gt_problem_parse(trials, &problem, &error) : GT_OK;
+  if (status == GT_OK) status = gt_open_cache(cache_path, GT_CACHE_READ, &cache, &path, &error);
+  if (status == GT_OK && trials) {
+    status = choose_model(cache, device, model, &fingerprint, &error);
+    if (status == GT_OK) status = list_trials(cache, &fingerprint, &problem, as_json, &error);
+  } else if (status == GT_OK)
+    status = list_winners(cache, path, as_json, &error);
+  if (status != GT_OK) gt_complain_error(&error);
+  gt_cache_close(cache);
+  free(path);
+  return gt_exit_code(status);
+}

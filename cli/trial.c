@@ -1,0 +1,91 @@
+#include "cli/trial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+
+// The rendering of `direct` that results at full size are compared with. It has none where `direct` cannot do
+// the problem: then only the reference checks.
+static gt_status render_direct(gt_generator *generator, const gt_problem *problem,
+                               const gt_fingerprint *device, gt_variant *direct, gt_error *error) {
+  char *configuration = NULL;
+  gt_status status = gt_family_claims(generator, "direct", problem, device, error);
+  if (status == GT_OK)
+    status = gt_family_default(generator, "direct", problem, device, &configuration, error);
+  if (status == GT_OK) status = gt_render(generator, configuration, problem, device, direct, error);
+  free(configuration);
+  return status == GT_UNSUPPORTED ? GT_OK : status;
+}
+
+gt_status gt_try(gt_generator *generator, gt_workshop *workshop, const gt_problem *problem,
+                 const char *configuration, const gt_timing_options *timing, gt_trial *trial,
+                 gt_error *error) {
+  const gt_fingerprint *device = gt_workshop_fingerprint(workshop);
+  gt_variant variant = {0}, direct = {0};
+  gt_buffer code = {0};
+  gt_family_role role = GT_ROLE_CANDIDATE;
+  gt_status status = gt_render(generator, configuration, problem, device, &variant, error);
+  if (status != GT_OK) goto done;
+  status = gt_family_describe(generator, variant.family, &role, NULL, error);
+  if (status != GT_OK) goto done;
+  status = render_direct(generator, problem, device, &direct, error);
+  if (status != GT_OK) goto done;
+  status = gt_workshop_problem(workshop, problem, direct.source ? &direct : NULL, error);
+  if (status != GT_OK) goto done;
+  status = gt_workshop_trial(workshop, &variant, role != GT_ROLE_BOUND, timing, trial, &code, error);
+done:
+  gt_buffer_free(&code);
+  gt_variant_free(&direct);
+  gt_variant_free(&variant);
+  return status;
+}
+
+static void print_if_known(const char *what, int value, const char *unit) {
+  if (value >= 0) printf("  %-10s %d%s\n", what, value, unit);
+}
+
+void gt_trial_print(const char *problem, const gt_trial *trial) {
+  printf("%s\n  %-10s %s\n  %-10s %s", problem, "tried", trial->configuration, "outcome",
+         gt_outcome_name(trial->outcome));
+  if (trial->outcome == GT_OUTCOME_OK) printf("%s", trial->checked ? ", result checked" : ", not checked");
+  if (trial->message && *trial->message) printf(": %s", trial->message);
+  putchar('\n');
+  if (trial->outcome == GT_OUTCOME_OK)
+    printf("  %-10s %s µs, spread %.2f µs, %zu samples\n", "time", gt_microseconds(trial->median_us).text,
+           trial->spread_us, trial->n_samples);
+  if (trial->compile_ms > 0) printf("  %-10s %.1f ms\n", "compiling", trial->compile_ms);
+  print_if_known("registers", trial->registers, "");
+  print_if_known("shared", trial->lds_bytes, " bytes per block");
+  print_if_known("scratch", trial->scratch_bytes, " bytes per thread");
+}
+
+static json_t *known(int value) {
+  return value >= 0 ? json_integer(value) : json_null();
+}
+
+json_t *gt_trial_json(const gt_trial *trial) {
+  json_t *samples = json_array();
+  for (size_t i = 0; i < trial->n_samples; i++)
+    json_array_append_new(samples, json_real(trial->samples_us[i]));
+  return json_pack("{s:s, s:s, s:s, s:o, s:f, s:b, s:f, s:o, s:o, s:o, s:o}", "configuration",
+                   trial->configuration, "outcome", gt_outcome_name(trial->outcome), "message",
+                   trial->message ? trial->message : "", "median_us", gt_json_number(trial->median_us),
+                   "spread_us", trial->spread_us, "checked", trial->checked, "compile_ms", trial->compile_ms,
+                   "registers", known(trial->registers), "lds_bytes", known(trial->lds_bytes),
+                   "scratch_bytes", known(trial->scratch_bytes), "samples_us", samples);
+}
+
+void gt_trial_complain(const char *problem, const char *device, const gt_trial *trial) {
+  gt_buffer line = {0};
+  gt_complain("%s: %s: %s; again with", trial->configuration, gt_outcome_name(trial->outcome),
+              trial->message && *trial->message ? trial->message : "no message");
+  gt_command_start(&line, "tune");
+  gt_command_word(&line, problem);
+  gt_command_word(&line, "--device");
+  gt_command_word(&line, device);
+  gt_command_word(&line, "--config");
+  gt_command_word(&line, trial->configuration);
+  fprintf(stderr, "  %s\n", line.data);
+  gt_buffer_free(&line);
+}

@@ -1,0 +1,300 @@
+// gathertune tune: finds the fastest configuration of problems on a device and keeps it in the cache.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/suite.h"
+#include "cli/table.h"
+#include "cli/trial.h"
+#include "tuner/tune.h"
+#include "tuner/wire.h"
+
+enum { TOLD_FAILURES = 5 }; // told one by one per problem; the rest is counted
+
+typedef struct {
+  char problem[GT_PROBLEM_TEXT];
+  gt_tuned tuned;
+  gt_status status;
+  char message[1024]; // of a status that is not GT_OK
+} row;
+
+typedef struct {
+  const char *cache_path, *device, *suite, *config;
+  bool json, skip_unknown;
+  int64_t budget, seed;
+  gt_tune_options tune;
+  gt_workshop_options limits;
+  gt_suite problems;
+  const char *device_text; // names the device in reproducing lines
+  row *rows;
+  size_t n_rows;
+  gt_progress progress;
+} session;
+
+// --- before anything runs
+// ------------------------------------------------------------------------------------
+
+static gt_status check_families(const gt_generator *generator, const char *families, gt_error *error) {
+  if (!families) return GT_OK;
+  char *copy = gt_strdup(families), *state = NULL;
+  gt_status status = *families ? GT_OK : gt_fail(error, GT_USAGE, "--families names no family");
+  for (char *name = strtok_r(copy, ",", &state); name && status == GT_OK; name = strtok_r(NULL, ",", &state))
+    status = gt_check_family(generator, name, error);
+  free(copy);
+  return status;
+}
+
+// Every bad line is told, not only the first.
+static gt_status collect(session *s, char **arguments, int count) {
+  gt_status status = GT_OK;
+  for (int i = 0; i < count; i++) {
+    gt_problem problem;
+    gt_error error = {0};
+    if (gt_problem_parse(arguments[i], &problem, &error) == GT_OK)
+      gt_suite_add(&s->problems, &problem);
+    else {
+      gt_complain("%s", error.text);
+      status = GT_USAGE;
+    }
+  }
+  if (s->suite && gt_suite_read(&s->problems, s->suite, s->skip_unknown) != GT_OK) status = GT_USAGE;
+  if (status != GT_OK || s->problems.count) return status;
+  if (s->suite)
+    gt_complain("tune: no problems in %s", s->suite);
+  else
+    gt_complain("tune: a problem or --suite FILE is needed; see gathertune tune --help");
+  return GT_USAGE;
+}
+
+// --- while it runs
+// -------------------------------------------------------------------------------------------
+
+static void on_progress(void *context, const gt_tune_progress *now) {
+  session *s = context;
+  bool failed = now->last && !now->cached && now->last->outcome != GT_OUTCOME_OK;
+  if (failed && s->progress.told_failed++ < TOLD_FAILURES) {
+    gt_progress_clear(&s->progress);
+    gt_trial_complain(s->rows[s->n_rows - 1].problem, s->device_text, now->last);
+  }
+  gt_progress_show(&s->progress, now);
+}
+
+// Whether other problems are still worth trying after one ended like this.
+static bool goes_on(gt_status status) {
+  return status == GT_OK || status == GT_FAILED || status == GT_UNSUPPORTED || status == GT_OUT_OF_MEMORY;
+}
+
+static gt_status tune_all(session *s, gt_generator *generator, gt_workshop *workshop, gt_cache *cache) {
+  gt_status worst = GT_OK;
+  for (size_t i = 0; i < s->problems.count; i++) {
+    const gt_problem *problem = &s->problems.problems[i];
+    row *next = &s->rows[s->n_rows++];
+    gt_error error = {0};
+    gt_problem_print(problem, next->problem);
+    gt_progress_start(&s->progress);
+    fprintf(stderr, "tuning %zu of %zu: %s\n", i + 1, s->problems.count, next->problem);
+    next->status =
+        gt_tune(generator, workshop, cache, problem, &s->tune, on_progress, s, &next->tuned, &error);
+    gt_progress_clear(&s->progress);
+    if (s->progress.told_failed > TOLD_FAILURES)
+      gt_complain("%zu more trials failed; gathertune list --trials %s shows them",
+                  s->progress.told_failed - TOLD_FAILURES, next->problem);
+    if (next->status == GT_OK) continue;
+    worst = next->status;
+    snprintf(next->message, sizeof next->message, "%s", error.text);
+    if (worst == GT_INTERRUPTED) break;
+    gt_complain("%s: %s", next->problem, error.text);
+    if (!goes_on(worst)) break;
+  }
+  return worst;
+}
+
+// One configuration for each problem, without the cache.
+static gt_status try_all(session *s, gt_generator *generator, gt_workshop *workshop) {
+  gt_status status = GT_OK;
+  gt_error error = {0};
+  bool failed = false;
+  json_t *all = json_array();
+  for (size_t i = 0; i < s->problems.count && status == GT_OK; i++) {
+    char text[GT_PROBLEM_TEXT];
+    gt_trial trial = {0};
+    gt_problem_print(&s->problems.problems[i], text);
+    status =
+        gt_try(generator, workshop, &s->problems.problems[i], s->config, &s->tune.timing, &trial, &error);
+    if (status == GT_OK) {
+      if (s->json)
+        json_array_append_new(all, json_pack("{s:s, s:o}", "problem", text, "trial", gt_trial_json(&trial)));
+      else
+        gt_trial_print(text, &trial);
+      if (trial.outcome != GT_OUTCOME_OK) {
+        gt_trial_complain(text, s->device_text, &trial);
+        failed = true;
+      }
+    }
+    gt_trial_free(&trial);
+  }
+  if (s->json)
+    gt_print_json(json_pack("{s:o}", "trials", all));
+  else
+    json_decref(all);
+  if (status != GT_OK) gt_complain_error(&error);
+  return status == GT_OK && failed ? GT_FAILED : status;
+}
+
+// --- the end
+// -------------------------------------------------------------------------------------------------
+
+static void print_table(const session *s, const gt_fingerprint *device, const char *name) {
+  printf("%s (%s, %s, %d compute units), %s cache\n\n", device->name, name, device->arch,
+         device->compute_units, s->tune.timing.warm ? "warm" : "cold");
+  gt_table *table = gt_table_new("problem|direct µs|best µs|speed-up|of stream|configuration", "lrrrrl");
+  for (size_t i = 0; i < s->n_rows; i++) {
+    const gt_tuned *t = &s->rows[i].tuned;
+    const char *note = t->empty                              ? "empty problem: nothing to launch"
+                       : s->rows[i].status == GT_INTERRUPTED ? "interrupted"
+                                                             : "none";
+    gt_table_cell(table, "%s", s->rows[i].problem);
+    gt_table_cell(table, "%s", gt_microseconds(t->default_us).text);
+    gt_table_cell(table, "%s", gt_microseconds(t->best_us).text);
+    gt_table_cell(table, "%s", gt_ratio(t->default_us, t->best_us, "").text);
+    gt_table_cell(table, "%s", gt_ratio(t->stream_us, t->best_us, "").text);
+    gt_table_cell(table, "%s", t->configuration ? t->configuration : note);
+  }
+  gt_table_print(table, stdout);
+  gt_table_free(table);
+  putchar('\n');
+  for (size_t i = 0; i < s->n_rows; i++) {
+    const gt_tuned *t = &s->rows[i].tuned;
+    if (t->empty) continue;
+    printf("%s: %zu of %zu configurations tried, %zu failed, %zu cached\n", s->rows[i].problem, t->tried,
+           t->space, t->failed, t->cached);
+  }
+  if (s->problems.unknown) printf("%zu lines left out: operators not known\n", s->problems.unknown);
+}
+
+static json_t *row_json(const row *r) {
+  const gt_tuned *t = &r->tuned;
+  json_t *json = json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o, s:o, s:o, s:b}", "problem", r->problem, "status",
+                           gt_status_name(r->status), "message", r->message, "configuration",
+                           t->configuration, "default_us", gt_json_number(t->default_us), "best_us",
+                           gt_json_number(t->best_us), "best_spread_us", gt_json_number(t->best_spread_us),
+                           "stream_us", gt_json_number(t->stream_us), "empty", t->empty);
+  json_object_set_new(json, "tried", json_integer((json_int_t)t->tried));
+  json_object_set_new(json, "failed", json_integer((json_int_t)t->failed));
+  json_object_set_new(json, "cached", json_integer((json_int_t)t->cached));
+  json_object_set_new(json, "space", json_integer((json_int_t)t->space));
+  return json;
+}
+
+static void print_result(const session *s, const gt_workshop *workshop, const char *cache_path) {
+  const gt_fingerprint *device = gt_workshop_fingerprint(workshop);
+  if (!s->json) {
+    print_table(s, device, s->device_text);
+    return;
+  }
+  json_t *rows = json_array();
+  for (size_t i = 0; i < s->n_rows; i++) json_array_append_new(rows, row_json(&s->rows[i]));
+  gt_print_json(json_pack("{s:s, s:o, s:s, s:b, s:b, s:I, s:o}", "device", s->device_text, "fingerprint",
+                          gt_wire_fingerprint(device), "cache", cache_path, "warm", s->tune.timing.warm,
+                          "interrupted", gt_was_interrupted(), "left_out", (json_int_t)s->problems.unknown,
+                          "problems", rows));
+}
+
+static int run(session *s) {
+  gt_generator *generator = NULL;
+  gt_workshop *workshop = NULL;
+  gt_cache *cache = NULL;
+  char *cache_path = NULL;
+  gt_error error = {0};
+  int result = 0;
+  gt_status status = gt_open_generator(&generator, &error);
+  if (status == GT_OK) status = check_families(generator, s->tune.families, &error);
+  if (status != GT_OK) goto complain;
+  gt_catch_interrupts();
+  // The device before the cache: a run without one leaves no file behind.
+  status = gt_workshop_open(s->device, &s->limits, &workshop, &error);
+  if (status != GT_OK) goto complain;
+  // A recorded device's name is a path, which the resolved name may not hold in full.
+  s->device_text = strcmp(s->device, "auto") == 0 ? gt_workshop_device(workshop) : s->device;
+  if (s->config) {
+    status = try_all(s, generator, workshop);
+    result = status == GT_INTERRUPTED ? GT_EXIT_INTERRUPTED : gt_exit_code(status);
+    goto done;
+  }
+  status = gt_open_cache(s->cache_path, GT_CACHE_WRITE, &cache, &cache_path, &error);
+  if (status != GT_OK) goto complain;
+  s->rows = gt_alloc(s->problems.count * sizeof *s->rows);
+  status = tune_all(s, generator, workshop, cache);
+  print_result(s, workshop, cache_path);
+  result = gt_exit_code(status);
+  if (status == GT_INTERRUPTED) {
+    gt_complain("interrupted; what was measured is kept in %s: run the same command again to go on",
+                cache_path);
+    result = GT_EXIT_INTERRUPTED;
+  }
+  goto done;
+complain:
+  result = gt_complain_error(&error);
+done:
+  for (size_t i = 0; i < s->n_rows; i++) gt_tuned_free(&s->rows[i].tuned);
+  free(s->rows);
+  free(cache_path);
+  gt_cache_close(cache);
+  gt_workshop_close(workshop);
+  gt_generator_close(generator);
+  return result;
+}
+
+int gt_command_tune(int argc, char **argv) {
+  session s = {.device = "auto"};
+  gt_tune_defaults(&s.tune);
+  gt_workshop_defaults(&s.limits);
+  const gt_option options[] = {
+      {"suite", 0, GT_OPTION_TEXT, &s.suite, "FILE", "also the problems in FILE, one a line, # for comments"},
+      {"skip-unknown", 0, GT_OPTION_FLAG, &s.skip_unknown, NULL,
+       "leave out suite lines whose operator this version does not know"},
+      {"device", 0, GT_OPTION_TEXT, &s.device, "DEVICE", GT_HELP_DEVICE},
+      {"budget", 0, GT_OPTION_COUNT, &s.budget, "N",
+       "most trials per problem, cached ones included (default 400)"},
+      {"families", 0, GT_OPTION_TEXT, &s.tune.families, "A,B",
+       "only these families (default: all but the baselines)"},
+      {"seed", 0, GT_OPTION_COUNT, &s.seed, "N",
+       "of the random order when the budget is less than the space"},
+      {"retry", 0, GT_OPTION_FLAG, &s.tune.retry, NULL, "try again what is in the cache, failures included"},
+      {"warm", 0, GT_OPTION_FLAG, &s.tune.timing.warm, NULL, "time with warm device caches (default: cold)"},
+      {"config", 0, GT_OPTION_TEXT, &s.config, "CONFIGURATION", "try only this one and store nothing"},
+      {"compile-limit", 0, GT_OPTION_SECONDS, &s.limits.compile_seconds, "S",
+       "seconds a compilation may take"},
+      {"launch-limit", 0, GT_OPTION_SECONDS, &s.limits.launch_seconds, "S", "seconds a check may take"},
+      {"time-limit", 0, GT_OPTION_SECONDS, &s.limits.time_seconds, "S",
+       "seconds the timing of a trial may take"},
+      {"cache", 0, GT_OPTION_TEXT, &s.cache_path, "FILE", GT_HELP_CACHE},
+      {"json", 0, GT_OPTION_FLAG, &s.json, NULL, GT_HELP_JSON},
+      {0},
+  };
+  const gt_usage usage = {
+      .command = "tune",
+      .arguments = "PROBLEM...",
+      .about = "Compiles, checks and times configurations of every family that can do a problem, and keeps "
+               "all trials and\n"
+               "the winner in the cache. Each trial runs in a worker process: a crash or a hang costs that "
+               "trial only.\n"
+               "Ctrl-C ends it and keeps what was measured; the same command goes on from there.",
+      .options = options,
+      .takes_problem = true,
+      .examples = "  gathertune tune --budget 100 \\\n"
+                  "    upsample_bilinear2d_backward:n=8,c=64,in=128x128,out=256x256,dtype=f16,scale=2x2\n",
+  };
+  char **arguments;
+  int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
+  if (result != GT_CONTINUE) return result;
+  if (s.budget > 1000000000) s.budget = 1000000000;
+  if (s.budget) s.tune.budget = (int)s.budget;
+  if (s.seed) s.tune.seed = (uint64_t)s.seed;
+  result = collect(&s, arguments, count) == GT_OK ? run(&s) : 2;
+  gt_suite_free(&s.problems);
+  return result;
+}

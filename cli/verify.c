@@ -1,0 +1,291 @@
+// gathertune verify: runs oracle cases through the families and compares.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/oracle.h"
+#include "cli/progress.h"
+#include "tuner/reference.h"
+#include "tuner/workshop.h"
+
+typedef struct {
+  const char *path, *device, *family, *config, *id, *layout;
+  int64_t configurations; // sampled beside the default; 0: all
+  bool json;
+  const char *device_text;
+  gt_generator *generator;
+  gt_workshop *workshop;
+  size_t passed, failed, skipped;
+  json_t *failures, *skips; // list; count by reason
+  gt_progress progress;
+} session;
+
+static void skip(session *s, const char *reason) {
+  json_int_t before = json_integer_value(json_object_get(s->skips, reason));
+  json_object_set_new(s->skips, reason, json_integer(before + 1));
+  s->skipped++;
+}
+
+// --- one configuration
+// -------------------------------------------------------------------------------------------------
+
+static void tell_failure(session *s, const gt_oracle_case *one, const gt_problem *problem,
+                         const char *configuration, const char *outcome, const char *message) {
+  gt_buffer line = {0};
+  const char *layout = gt_layout_name(problem->layout);
+  s->failed++;
+  gt_command_start(&line, "verify");
+  const char *words[] = {"--cases", s->path,    "--case",      one->id,    "--layout",
+                         layout,    "--config", configuration, "--device", s->device_text};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) gt_command_word(&line, words[i]);
+  gt_progress_clear(&s->progress);
+  gt_complain("case %s, %s, %s: %s: %s; again with", one->id, layout, configuration, outcome, message);
+  fprintf(stderr, "  %s\n", line.data);
+  json_array_append_new(s->failures, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "case", one->id, "layout",
+                                               layout, "configuration", configuration, "outcome", outcome,
+                                               "message", message, "again", line.data));
+  gt_buffer_free(&line);
+}
+
+static gt_status verify_one(session *s, const gt_oracle_case *one, const gt_case *which,
+                            const char *configuration, gt_error *error) {
+  gt_variant variant = {0};
+  gt_buffer message = {0};
+  gt_outcome outcome = GT_OUTCOME_OK;
+  gt_error reason = {0};
+  gt_status status = gt_render(s->generator, configuration, which->problem,
+                               gt_workshop_fingerprint(s->workshop), &variant, &reason);
+  if (status != GT_OK) {
+    tell_failure(s, one, which->problem, configuration, "does not render", reason.text);
+    status = GT_OK;
+    goto done;
+  }
+  status = gt_workshop_verify(s->workshop, &variant, which, &outcome, &message, error);
+  if (status != GT_OK) goto done;
+  if (outcome == GT_OUTCOME_OK)
+    s->passed++;
+  else
+    tell_failure(s, one, which->problem, configuration, gt_outcome_name(outcome),
+                 message.length ? message.data : "no message");
+done:
+  gt_variant_free(&variant);
+  gt_buffer_free(&message);
+  return status;
+}
+
+// --- one case
+// ------------------------------------------------------------------------------------------------------------
+
+// A number that follows from the case's name: where in a space its samples start, so that different cases try
+// different configurations and every run the same.
+static size_t start_of(const gt_oracle_case *one, const char *family, size_t count) {
+  char text[128], hex[GT_HASH_SIZE];
+  snprintf(text, sizeof text, "%s %s", one->id, family);
+  gt_hash(text, strlen(text), hex);
+  hex[12] = 0;
+  return (size_t)(strtoull(hex, NULL, 16) % count);
+}
+
+static gt_status verify_family(session *s, const gt_oracle_case *one, const gt_case *which,
+                               const char *family, gt_error *error) {
+  const gt_fingerprint *device = gt_workshop_fingerprint(s->workshop);
+  gt_space space = {0};
+  char *standard = NULL;
+  gt_status status = gt_family_default(s->generator, family, which->problem, device, &standard, error);
+  if (status == GT_OK) status = gt_space_make(s->generator, family, which->problem, device, &space, error);
+  if (status == GT_OK) status = verify_one(s, one, which, standard, error);
+  size_t samples =
+      s->configurations && (size_t)s->configurations < space.count ? (size_t)s->configurations : space.count;
+  size_t start = space.count ? start_of(one, family, space.count) : 0;
+  for (size_t i = 0; i < samples && status == GT_OK; i++) {
+    const char *configuration = space.configurations[(start + i * space.count / samples) % space.count];
+    if (strcmp(configuration, standard) != 0) status = verify_one(s, one, which, configuration, error);
+  }
+  free(standard);
+  gt_space_free(&space);
+  return status;
+}
+
+// Every family that does the problem in its layout.
+static gt_status verify_layout(session *s, const gt_oracle_case *one, const gt_case *which, gt_error *error) {
+  size_t count = 0, claimed = 0;
+  const char *const *families = gt_generator_families(s->generator, &count);
+  gt_error reason = {.text = "there is none"};
+  gt_status status = GT_OK;
+  if (s->config) return verify_one(s, one, which, s->config, error);
+  for (size_t i = 0; i < count && status == GT_OK; i++) {
+    gt_family_role role;
+    if (s->family && strcmp(s->family, families[i]) != 0) continue;
+    status = gt_family_describe(s->generator, families[i], &role, NULL, error);
+    if (status != GT_OK || role == GT_ROLE_BOUND) continue;
+    status = gt_family_claims(s->generator, families[i], which->problem, gt_workshop_fingerprint(s->workshop),
+                              &reason);
+    if (status == GT_UNSUPPORTED) {
+      status = GT_OK;
+      continue;
+    }
+    if (status != GT_OK) {
+      *error = reason;
+      continue;
+    }
+    claimed++;
+    status = verify_family(s, one, which, families[i], error);
+  }
+  if (status == GT_OK && !claimed) {
+    char text[sizeof reason.text + 64];
+    snprintf(text, sizeof text, "no family does it: %s", reason.text);
+    skip(s, text);
+  }
+  return status;
+}
+
+static gt_status verify_case(session *s, const gt_oracle_case *one, gt_error *error) {
+  if (one->skip) {
+    skip(s, one->skip);
+    return GT_OK;
+  }
+  gt_problem problem = one->problem;
+  size_t elements = (size_t)gt_problem_in_elements(&problem);
+  double *gradient = gt_alloc(elements * sizeof *gradient), *term = gt_alloc(elements * sizeof *term);
+  gt_status status = GT_OK;
+  if (elements == 0) {
+    skip(s, "empty problem: nothing to launch");
+    goto done;
+  }
+  // The expected result is the oracle's; the reference only says how large the terms are that tolerances
+  // refer to.
+  status = gt_reference(&problem, gt_problem_outer(&problem), one->grad_output, gradient, term, error);
+  if (status == GT_UNSUPPORTED) {
+    skip(s, error->text);
+    status = GT_OK;
+    goto done;
+  }
+  for (int layout = 0; layout < 2 && status == GT_OK; layout++) {
+    problem.layout = layout ? GT_NHWC : GT_NCHW;
+    if (s->layout && strcmp(s->layout, gt_layout_name(problem.layout)) != 0) continue;
+    gt_case which = {&problem, one->grad_output, one->expected, term};
+    status = verify_layout(s, one, &which, error);
+  }
+done:
+  free(gradient);
+  free(term);
+  return status;
+}
+
+// --- the command
+// -----------------------------------------------------------------------------------------------------------
+
+static void print_result(session *s) {
+  const char *reason;
+  json_t *count;
+  gt_progress_clear(&s->progress);
+  if (s->json) {
+    gt_print_json(json_pack("{s:s, s:I, s:I, s:I, s:O, s:O}", "device", s->device_text, "passed",
+                            (json_int_t)s->passed, "failed", (json_int_t)s->failed, "skipped",
+                            (json_int_t)s->skipped, "failures", s->failures, "skips", s->skips));
+    return;
+  }
+  json_object_foreach(s->skips, reason, count)
+      printf("skipped %lld: %s\n", (long long)json_integer_value(count), reason);
+  printf("%zu passed, %zu failed, %zu skipped\n", s->passed, s->failed, s->skipped);
+}
+
+static gt_status verify_all(session *s, const gt_oracle *oracle, gt_error *error) {
+  gt_status status = GT_OK;
+  bool found = false;
+  gt_progress_start(&s->progress);
+  for (size_t i = 0; i < oracle->count && status == GT_OK; i++) {
+    const gt_oracle_case *one = &oracle->cases[i];
+    if (s->id && strcmp(s->id, one->id) != 0) continue;
+    found = true;
+    char text[160];
+    snprintf(text, sizeof text, "case %zu of %zu: %s, %zu passed, %zu failed", i + 1, oracle->count, one->id,
+             s->passed, s->failed);
+    gt_progress_text(&s->progress, text);
+    status = verify_case(s, one, error);
+  }
+  if (status == GT_OK && s->id && !found)
+    status = gt_fail(error, GT_USAGE, "%s has no case '%s'", s->path, s->id);
+  return status;
+}
+
+static int run(session *s) {
+  gt_oracle oracle = {0};
+  gt_error error = {0};
+  gt_status status = gt_oracle_read(s->path, &oracle, &error);
+  if (status == GT_OK) status = gt_open_generator(&s->generator, &error);
+  char family[64];
+  const char *from = s->config ? s->config : s->family;
+  snprintf(family, sizeof family, "%.*s", (int)(from ? strcspn(from, ":") : 0), from ? from : "");
+  if (status == GT_OK && from) status = gt_check_family(s->generator, family, &error);
+  if (status != GT_OK) goto done;
+  gt_catch_interrupts();
+  status = gt_workshop_open(s->device, NULL, &s->workshop, &error);
+  if (status != GT_OK) goto done;
+  if (!gt_workshop_executes(s->workshop)) {
+    status =
+        gt_fail(&error, GT_UNSUPPORTED, "%s computes nothing: there are no results to compare", s->device);
+    goto done;
+  }
+  s->device_text = strcmp(s->device, "auto") == 0 ? gt_workshop_device(s->workshop) : s->device;
+  s->failures = json_array();
+  s->skips = json_object();
+  status = verify_all(s, &oracle, &error);
+  print_result(s);
+done:
+  if (status != GT_OK) gt_complain_error(&error);
+  json_decref(s->failures);
+  json_decref(s->skips);
+  gt_workshop_close(s->workshop);
+  gt_generator_close(s->generator);
+  gt_oracle_free(&oracle);
+  if (status == GT_INTERRUPTED) return GT_EXIT_INTERRUPTED;
+  return status != GT_OK ? gt_exit_code(status) : s->failed ? 1 : 0;
+}
+
+int gt_command_verify(int argc, char **argv) {
+  session s = {.device = "auto", .configurations = 3};
+  const gt_option options[] = {
+      {"cases", 0, GT_OPTION_TEXT, &s.path, "FILE.jsonl",
+       "the cases; their arrays lie beside them in FILE.bin"},
+      {"case", 0, GT_OPTION_TEXT, &s.id, "ID", "only this case"},
+      {"device", 0, GT_OPTION_TEXT, &s.device, "DEVICE", GT_HELP_DEVICE},
+      {"family", 0, GT_OPTION_TEXT, &s.family, "FAMILY", "only this family (default: all that do the case)"},
+      {"layout", 0, GT_OPTION_TEXT, &s.layout, "LAYOUT", "only nchw or only nhwc (default: both)"},
+      {"config", 0, GT_OPTION_TEXT, &s.config, "CONFIGURATION", "only this configuration"},
+      {"configurations", 0, GT_OPTION_COUNT, &s.configurations, "N",
+       "tried per family beside its default, spread over its space (default 3; 0: all)"},
+      {"json", 0, GT_OPTION_FLAG, &s.json, NULL, GT_HELP_JSON},
+      {0},
+  };
+  const gt_usage usage = {
+      .command = "verify",
+      .arguments = "--cases FILE.jsonl",
+      .about = "Runs problems whose results another program computed through every family that does them, in "
+               "both layouts,\n"
+               "and compares. Each case, family, layout and configuration counts as one. Exits with 1 after "
+               "a failure.",
+      .options = options,
+      .examples = "  gathertune verify --cases tests/oracle/open.jsonl --device opencl:0 --family direct\n",
+  };
+  char **arguments;
+  int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
+  if (result != GT_CONTINUE) return result;
+  if (count || !s.path) {
+    gt_complain(count ? "verify: takes no argument '%s'; see gathertune verify --help"
+                      : "verify: --cases FILE.jsonl is needed%.0s; see gathertune verify --help",
+                count ? arguments[0] : "");
+    return 2;
+  }
+  if (s.layout && strcmp(s.layout, "nchw") != 0 && strcmp(s.layout, "nhwc") != 0) {
+    gt_complain("verify: --layout takes nchw or nhwc, not '%s'", s.layout);
+    return 2;
+  }
+  if (s.config && s.family) {
+    gt_complain("verify: --config names its family: --family does not go with it");
+    return 2;
+  }
+  return run(&s);
+}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/compiler_log.h"
+
 struct gt_module {
   cl_program program;
   gt_kernel *kernels;
@@ -25,15 +27,6 @@ static void append_log(const gt_device *device, cl_program program, gt_buffer *l
       CL_SUCCESS)
     gt_buffer_append(log, text, strlen(text));
   free(text);
-}
-
-// The line of a compiler's log that says what is wrong, for an error of one line.
-static const char *first_fault(const gt_buffer *log, int *length) {
-  const char *line = log->data ? strstr(log->data, "error") : NULL;
-  while (line && line > log->data && line[-1] != '\n') line--;
-  if (!line) line = log->data && *log->data ? log->data : "the compiler does not say why";
-  *length = (int)strcspn(line, "\n");
-  return line;
 }
 
 static gt_status take_binary(const gt_device *device, cl_program program, gt_buffer *code, gt_error *error) {
@@ -63,10 +56,9 @@ gt_status gt_opencl_compile(gt_device *device, const char *arch, const char *sou
   result = build(device, program);
   append_log(device, program, log);
   if (result == CL_BUILD_PROGRAM_FAILURE) {
-    int length;
-    const char *fault = first_fault(log, &length);
-    status = gt_fail(error, GT_COMPILE, "opencl: the source does not compile: %.*s",
-                     length < 800 ? length : 800, fault);
+    char fault[600];
+    status = gt_fail(error, GT_COMPILE, "opencl: the source does not compile: %s",
+                     gt_compiler_log_error(log, fault, sizeof fault));
   } else if (result != CL_SUCCESS) {
     status = gt_opencl_fail(error, GT_COMPILE, result, "building a program");
   } else {

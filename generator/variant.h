@@ -3,6 +3,7 @@
 #define GT_GENERATOR_VARIANT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/hash.h"

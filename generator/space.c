@@ -1,0 +1,82 @@
+// The search space: every combination of parameter values that no constraint refuses.
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "generator/family.h"
+#include "generator/generator.h"
+
+enum { SPACE_LIMIT = 1000 * 1000 }; // combinations, before constraints
+
+typedef struct {
+  gt_request request; // first, so that the body of a request finds it
+  gt_space space;
+  char *standard; // the default configuration
+} space_request;
+
+static void check_size(lua_State *L, const gt_request *request) {
+  double size = 1;
+  for (size_t i = 0; i < request->parameters.count; i++) size *= (double)request->parameters.list[i].n_values;
+  if (size > SPACE_LIMIT)
+    gt_family_fault(L, request->family, "parameters", "%.0f combinations, more than %d", size, SPACE_LIMIT);
+}
+
+static void add(gt_space *space, char *configuration) {
+  if ((space->count & (space->count - 1)) == 0) // room for the next power of two
+    space->configurations =
+        gt_realloc(space->configurations, (space->count ? 2 * space->count : 1) * sizeof(char *));
+  space->configurations[space->count++] = configuration;
+}
+
+static int enumerate(lua_State *L) {
+  gt_request *request = gt_request_enter(L);
+  gt_space *space = &((space_request *)request)->space;
+  gt_parameters *parameters = &request->parameters;
+  gt_parameters_read(L);
+  check_size(L, request);
+  gt_parameters_choose_default(L); // raises when it is not in the space
+  for (size_t i = 0; i < parameters->count; i++) parameters->choice[i] = 0;
+  do {
+    gt_parameters_show(L);
+    if (gt_request_broken_constraint(L, request))
+      space->rejected++;
+    else
+      add(space, gt_parameters_print(parameters, request->family->name));
+    lua_settop(L, GT_AT_TOP);
+  } while (gt_parameters_advance(parameters));
+  return 0;
+}
+
+gt_status gt_space_make(gt_generator *generator, const char *family, const gt_problem *problem,
+                        const gt_fingerprint *device, gt_space *space, gt_error *error) {
+  space_request context = {0};
+  gt_status status = gt_request_begin(generator, family, problem, device, &context.request, error);
+  if (status == GT_OK) status = gt_request_run(&context.request, enumerate, error);
+  *space = context.space;
+  if (status != GT_OK) gt_space_free(space);
+  gt_request_end(&context.request);
+  return status;
+}
+
+void gt_space_free(gt_space *space) {
+  for (size_t i = 0; i < space->count; i++) free(space->configurations[i]);
+  free(space->configurations);
+  *space = (gt_space){0};
+}
+
+static int choose_default(lua_State *L) {
+  gt_request *request = gt_request_enter(L);
+  gt_parameters_read(L);
+  gt_parameters_choose_default(L);
+  ((space_request *)request)->standard = gt_parameters_print(&request->parameters, request->family->name);
+  return 0;
+}
+
+gt_status gt_family_default(gt_generator *generator, const char *family, const gt_problem *problem,
+                            const gt_fingerprint *device, char **configuration, gt_error *error) {
+  space_request context = {0};
+  gt_status status = gt_request_begin(generator, family, problem, device, &context.request, error);
+  if (status == GT_OK) status = gt_request_run(&context.request, choose_default, error);
+  *configuration = context.standard;
+  gt_request_end(&context.request);
+  return status;
+}

@@ -1,0 +1,87 @@
+// Every statement that the cache runs, by name. Values are always bound, never printed into the text. All of
+// them are compiled when a cache is opened, which also proves that the file has the tables and columns they
+// name.
+#ifndef GT_CACHE_STATEMENTS_H
+#define GT_CACHE_STATEMENTS_H
+
+// In the order in which read_trial (trials.c) reads them.
+#define GT_TRIAL_COLUMNS                                                                           \
+  "t.configuration, t.source_hash, t.outcome, t.message, t.samples_us, t.median_us, t.spread_us, " \
+  "t.checked, t.compile_ms, t.registers, t.lds_bytes, t.scratch_bytes"
+
+// In the order in which read_winner (winners.c) reads them; the code object's bytes come after these.
+#define GT_WINNER_COLUMNS                                                                              \
+  "p.text AS problem, m.backend || ' / ' || m.name || ' / ' || m.arch || ' / ' || m.compute_units "    \
+  "AS model, "                                                                                         \
+  "w.variant, w.median_us, w.spread_us, w.default_us, w.stream_us, w.compiler, w.driver, w.tuned_at, " \
+  "w.code, CASE WHEN c.size = length(c.blob) THEN c.size END AS size"
+#define GT_WINNER_TABLES                                                        \
+  "winner w JOIN model m ON m.id = w.model JOIN problem p ON p.id = w.problem " \
+  "LEFT JOIN code c ON c.hash = w.code"
+
+// X(name, SQL)
+#define GT_STATEMENT_LIST(X)                                                                              \
+  X(FIND_MODEL, "SELECT id FROM model WHERE backend = :backend AND name = :name AND arch = :arch "        \
+                "AND compute_units = :compute_units")                                                     \
+  X(ADD_MODEL, "INSERT INTO model (backend, name, arch, compute_units) "                                  \
+               "VALUES (:backend, :name, :arch, :compute_units)")                                         \
+  X(FIND_DEVICE, "SELECT id FROM device WHERE model = :model AND pci_id = :pci_id "                       \
+                 "AND memory_bytes = :memory_bytes AND driver = :driver AND runtime = :runtime "          \
+                 "AND compiler = :compiler")                                                              \
+  X(ADD_DEVICE, "INSERT INTO device (model, pci_id, memory_bytes, driver, runtime, compiler) "            \
+                "VALUES (:model, :pci_id, :memory_bytes, :driver, :runtime, :compiler)")                  \
+  X(FIND_PROBLEM, "SELECT id FROM problem WHERE text = :text")                                            \
+  X(ADD_PROBLEM, "INSERT INTO problem (text, kernel, outer_count, operator, dtype) "                      \
+                 "VALUES (:text, :kernel, :outer_count, :operator, :dtype)")                              \
+  X(PUT_TRIAL, "INSERT INTO trial (device, problem, configuration, source_hash, outcome, message, "       \
+               "samples_us, median_us, spread_us, checked, compile_ms, registers, lds_bytes, "            \
+               "scratch_bytes, tried_at) VALUES (:device, :problem, :configuration, :source_hash, "       \
+               ":outcome, :message, :samples_us, :median_us, :spread_us, :checked, :compile_ms, "         \
+               ":registers, :lds_bytes, :scratch_bytes, :tried_at) "                                      \
+               "ON CONFLICT (device, problem, configuration) DO UPDATE SET "                              \
+               "source_hash = excluded.source_hash, outcome = excluded.outcome, "                         \
+               "message = excluded.message, samples_us = excluded.samples_us, "                           \
+               "median_us = excluded.median_us, spread_us = excluded.spread_us, "                         \
+               "checked = excluded.checked, compile_ms = excluded.compile_ms, "                           \
+               "registers = excluded.registers, lds_bytes = excluded.lds_bytes, "                         \
+               "scratch_bytes = excluded.scratch_bytes, tried_at = excluded.tried_at")                    \
+  X(GET_TRIAL, "SELECT " GT_TRIAL_COLUMNS " FROM trial t WHERE t.device = :device "                       \
+               "AND t.problem = :problem AND t.configuration = :configuration")                           \
+  X(EACH_TRIAL, "SELECT " GT_TRIAL_COLUMNS " FROM trial t JOIN device d ON d.id = t.device "              \
+                "WHERE d.model = :model AND t.problem = :problem ORDER BY t.configuration, t.id")         \
+  X(PUT_CODE, "INSERT INTO code (hash, blob, size) VALUES (:hash, :blob, :size) "                         \
+              "ON CONFLICT (hash) DO UPDATE SET blob = excluded.blob, size = excluded.size "              \
+              "WHERE blob <> excluded.blob OR size <> excluded.size")                                     \
+  X(DROP_UNUSED_CODE, "DELETE FROM code WHERE hash = :hash "                                              \
+                      "AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.code = :hash)")                     \
+  X(FIND_WINNER, "SELECT id, code FROM winner WHERE model = :model AND problem = :problem")               \
+  X(PUT_WINNER, "INSERT INTO winner (model, problem, device, variant, median_us, spread_us, default_us, " \
+                "stream_us, compiler, driver, code, tuned_at) VALUES (:model, :problem, :device, "        \
+                ":variant, :median_us, :spread_us, :default_us, :stream_us, :compiler, :driver, :code, "  \
+                ":tuned_at) ON CONFLICT (model, problem) DO UPDATE SET device = excluded.device, "        \
+                "variant = excluded.variant, median_us = excluded.median_us, "                            \
+                "spread_us = excluded.spread_us, default_us = excluded.default_us, "                      \
+                "stream_us = excluded.stream_us, compiler = excluded.compiler, "                          \
+                "driver = excluded.driver, code = excluded.code, tuned_at = excluded.tuned_at")           \
+  X(GET_WINNER, "SELECT " GT_WINNER_COLUMNS ", CASE WHEN :with_code THEN c.blob END AS blob "             \
+                "FROM " GT_WINNER_TABLES " WHERE w.id = :winner")                                         \
+  X(EACH_WINNER, "SELECT " GT_WINNER_COLUMNS " FROM " GT_WINNER_TABLES                                    \
+                 " ORDER BY m.backend, m.name, m.arch, m.compute_units, p.text")                          \
+  X(NEAREST_BELOW, "SELECT w.id, p.outer_count FROM problem p JOIN winner w ON w.problem = p.id "         \
+                   "WHERE w.model = :model AND p.kernel = :kernel AND p.text <> :text "                   \
+                   "AND p.outer_count < :outer_count AND p.outer_count > 0 "                              \
+                   "ORDER BY p.outer_count DESC, p.text LIMIT 1")                                         \
+  X(NEAREST_ABOVE, "SELECT w.id, p.outer_count FROM problem p JOIN winner w ON w.problem = p.id "         \
+                   "WHERE w.model = :model AND p.kernel = :kernel AND p.text <> :text "                   \
+                   "AND p.outer_count >= :outer_count ORDER BY p.outer_count, p.text LIMIT 1")            \
+  X(COUNT, "SELECT (SELECT count(*) FROM model), (SELECT count(*) FROM device), "                         \
+           "(SELECT count(*) FROM problem), (SELECT count(*) FROM trial), (SELECT count(*) FROM winner)")
+
+typedef enum {
+#define X(name, sql) GT_SQL_##name,
+  GT_STATEMENT_LIST(X)
+#undef X
+      GT_SQL_COUNT_OF_STATEMENTS
+} gt_sql;
+
+#endif

@@ -1,0 +1,48 @@
+// The open SQLite file behind a gt_cache, and its transactions. Private to the cache.
+#ifndef GT_CACHE_STORE_H
+#define GT_CACHE_STORE_H
+
+#include <sqlite3.h>
+
+#include "cache/cache.h"
+#include "cache/statements.h"
+
+#define GT_SCHEMA_APPLICATION_ID 1198811250 // "Gthr", as in schema.sql
+#define GT_SCHEMA_VERSION 1
+
+struct gt_cache {
+  sqlite3 *db;
+  char *path; // as the caller gave it
+  gt_cache_mode mode;
+  sqlite3_stmt *statements[GT_SQL_COUNT_OF_STATEMENTS];
+};
+
+extern const char gt_schema_sql[];                                // schema.sql, embedded at build time
+extern const char *const gt_sql_text[GT_SQL_COUNT_OF_STATEMENTS]; // by gt_sql
+
+// Fills *error for an SQLite result code: "PATH: ACTION: SQLite's reason".
+gt_status gt_store_fail(gt_cache *cache, int code, const char *action, gt_error *error);
+
+// Begins a writing transaction, waiting for other writers.
+gt_status gt_store_begin(gt_cache *cache, gt_error *error);
+// Ends it: commits when `status` is GT_OK, else rolls back and keeps *error. Returns the final status.
+gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error);
+
+// Undoes what a killed writer left half-written, which a connection that only reads cannot. An SQLite result
+// code.
+int gt_store_recover(const gt_cache *cache);
+
+#define GT_UTC_SIZE 32
+// The present time, UTC, ISO 8601: "2025-01-31T12:00:00Z".
+void gt_store_utc(char text[GT_UTC_SIZE]);
+
+// Makes the missing folders that lead to `path`, for their owner alone (path.c).
+gt_status gt_cache_make_folders(const char *path, gt_error *error);
+
+// The ids of a model, a device and a problem (keys.c). Without `add`, GT_NOT_FOUND when there is no such row.
+gt_status gt_key_model(gt_cache *cache, const gt_fingerprint *device, bool add, int64_t *id, gt_error *error);
+gt_status gt_key_device(gt_cache *cache, const gt_fingerprint *device, int64_t model, bool add, int64_t *id,
+                        gt_error *error);
+gt_status gt_key_problem(gt_cache *cache, const gt_problem *problem, bool add, int64_t *id, gt_error *error);
+
+#endif

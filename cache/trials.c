@@ -1,0 +1,166 @@
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "cache/query.h"
+
+void gt_trial_free(gt_trial *trial) {
+  free(trial->configuration);
+  free(trial->message);
+  free(trial->samples_us);
+  *trial = (gt_trial){0};
+}
+
+static bool is_hash(const char *text) {
+  size_t length = strlen(text);
+  return length == 0 || (length == GT_HASH_SIZE - 1 && strspn(text, "0123456789abcdef") == length);
+}
+
+// A JSON array, as a string that the caller frees.
+static char *print_samples(const double *samples, size_t count) {
+  json_t *array = json_array();
+  for (size_t i = 0; i < count; i++) json_array_append_new(array, json_real(samples[i]));
+  char *text = json_dumps(array, JSON_COMPACT | JSON_REAL_PRECISION(17)); // every double comes back as it was
+  json_decref(array);
+  return text;
+}
+
+static bool parse_samples(const char *text, gt_trial *trial) {
+  json_t *array = json_loads(text, 0, NULL);
+  bool good = json_is_array(array);
+  size_t count = json_array_size(array); // 0 for what is no array
+  trial->samples_us = gt_alloc(count * sizeof *trial->samples_us);
+  for (size_t i = 0; i < count && good; i++) {
+    json_t *sample = json_array_get(array, i);
+    trial->samples_us[i] = json_number_value(sample);
+    good = json_is_number(sample) && gt_is_time(trial->samples_us[i]);
+  }
+  if (good) trial->n_samples = count;
+  json_decref(array);
+  return good;
+}
+
+static gt_status read_trial(gt_query *query, gt_trial *trial, gt_error *error) {
+  *trial = (gt_trial){0};
+  trial->configuration = gt_strdup(gt_column_text(query));
+  const char *hash = gt_column_text(query);
+  if (is_hash(hash))
+    strcpy(trial->source_hash, hash);
+  else
+    gt_column_bad(query);
+  if (!gt_outcome_from_name(gt_column_text(query), &trial->outcome)) gt_column_bad(query);
+  trial->message = gt_strdup(gt_column_text(query));
+  if (!parse_samples(gt_column_text(query), trial)) gt_column_bad(query);
+  trial->median_us = gt_column_real(query);
+  trial->spread_us = gt_column_real(query);
+  trial->checked = gt_column_int(query, 0, 1);
+  trial->compile_ms = gt_column_real(query);
+  trial->registers = (int)gt_column_int(query, -1, INT_MAX);
+  trial->lds_bytes = (int)gt_column_int(query, -1, INT_MAX);
+  trial->scratch_bytes = (int)gt_column_int(query, -1, INT_MAX);
+  gt_status status = gt_query_check(query, error);
+  if (status != GT_OK) gt_trial_free(trial);
+  return status;
+}
+
+static gt_status validate(const gt_trial *trial, gt_error *error) {
+  if (!trial->configuration || !trial->configuration[0])
+    return gt_fail(error, GT_USAGE, "a trial without a configuration cannot be stored");
+  bool good = is_hash(trial->source_hash) && (unsigned)trial->outcome <= GT_OUTCOME_TIMEOUT &&
+              gt_is_time(trial->median_us) && gt_is_time(trial->spread_us) && gt_is_time(trial->compile_ms) &&
+              trial->registers >= -1 && trial->lds_bytes >= -1 && trial->scratch_bytes >= -1;
+  for (size_t i = 0; i < trial->n_samples; i++) good = good && gt_is_time(trial->samples_us[i]);
+  if (good) return GT_OK;
+  return gt_fail(error, GT_USAGE, "the trial of %s holds a number that cannot be", trial->configuration);
+}
+
+static gt_status put(gt_cache *cache, int64_t device, int64_t problem, const gt_trial *trial,
+                     const char *samples, const char *now, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_PUT_TRIAL);
+  gt_bind_int(&query, ":device", device);
+  gt_bind_int(&query, ":problem", problem);
+  gt_bind_text(&query, ":configuration", trial->configuration);
+  gt_bind_text(&query, ":source_hash", trial->source_hash);
+  gt_bind_text(&query, ":outcome", gt_outcome_name(trial->outcome));
+  gt_bind_text(&query, ":message", trial->message ? trial->message : "");
+  gt_bind_text(&query, ":samples_us", samples);
+  gt_bind_real(&query, ":median_us", trial->median_us);
+  gt_bind_real(&query, ":spread_us", trial->spread_us);
+  gt_bind_int(&query, ":checked", trial->checked);
+  gt_bind_real(&query, ":compile_ms", trial->compile_ms);
+  gt_bind_int(&query, ":registers", trial->registers);
+  gt_bind_int(&query, ":lds_bytes", trial->lds_bytes);
+  gt_bind_int(&query, ":scratch_bytes", trial->scratch_bytes);
+  gt_bind_text(&query, ":tried_at", now);
+  return gt_query_run(&query, error);
+}
+
+gt_status gt_cache_put_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                             const gt_trial *trial, gt_error *error) {
+  char now[GT_UTC_SIZE];
+  gt_store_utc(now);
+  gt_status status = validate(trial, error);
+  if (status != GT_OK) return status;
+  char *samples = print_samples(trial->samples_us, trial->n_samples);
+  status = gt_store_begin(cache, error);
+  if (status == GT_OK) {
+    int64_t model_id, device_id, problem_id;
+    status = gt_key_model(cache, device, true, &model_id, error);
+    if (status == GT_OK) status = gt_key_device(cache, device, model_id, true, &device_id, error);
+    if (status == GT_OK) status = gt_key_problem(cache, problem, true, &problem_id, error);
+    if (status == GT_OK) status = put(cache, device_id, problem_id, trial, samples, now, error);
+    status = gt_store_end(cache, status, error);
+  }
+  free(samples);
+  return status;
+}
+
+gt_status gt_cache_get_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                             const char *configuration, gt_trial *trial, gt_error *error) {
+  *trial = (gt_trial){0};
+  int64_t model_id, device_id, problem_id;
+  gt_status status = gt_key_model(cache, device, false, &model_id, error);
+  if (status == GT_OK) status = gt_key_device(cache, device, model_id, false, &device_id, error);
+  if (status == GT_OK) status = gt_key_problem(cache, problem, false, &problem_id, error);
+  if (status != GT_OK) return status;
+
+  gt_query query = gt_query_begin(cache, GT_SQL_GET_TRIAL);
+  gt_bind_int(&query, ":device", device_id);
+  gt_bind_int(&query, ":problem", problem_id);
+  gt_bind_text(&query, ":configuration", configuration);
+  bool row;
+  status = gt_query_step(&query, &row, error);
+  if (status == GT_OK)
+    status =
+        row ? read_trial(&query, trial, error)
+            : gt_fail(error, GT_NOT_FOUND, "%s: %s was not tried on this device", cache->path, configuration);
+  gt_query_end(&query);
+  return status;
+}
+
+gt_status gt_cache_each_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                              void (*visit)(void *context, const gt_trial *trial), void *context,
+                              gt_error *error) {
+  int64_t model_id, problem_id;
+  gt_status status = gt_key_model(cache, device, false, &model_id, error);
+  if (status == GT_OK) status = gt_key_problem(cache, problem, false, &problem_id, error);
+  if (status == GT_NOT_FOUND) return GT_OK;
+  if (status != GT_OK) return status;
+
+  gt_query query = gt_query_begin(cache, GT_SQL_EACH_TRIAL);
+  gt_bind_int(&query, ":model", model_id);
+  gt_bind_int(&query, ":problem", problem_id);
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    gt_trial trial;
+    status = read_trial(&query, &trial, error);
+    if (status != GT_OK) break;
+    visit(context, &trial);
+    gt_trial_free(&trial);
+  }
+  gt_query_end(&query);
+  return status;
+}

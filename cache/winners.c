@@ -1,0 +1,284 @@
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "cache/query.h"
+
+void gt_winner_free(gt_winner *winner) {
+  free(winner->problem);
+  free(winner->device);
+  gt_variant_free(&winner->variant);
+  free(winner->compiler);
+  free(winner->driver);
+  free(winner->code);
+  free(winner->tuned_at);
+  *winner = (gt_winner){0};
+}
+
+static bool parse_variant(const char *text, gt_variant *variant) {
+  json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+  bool good = json && gt_variant_from_json(json, variant, NULL) == GT_OK;
+  json_decref(json);
+  return good;
+}
+
+// The code object of the row, when its statement was asked for it. Its hash is not yet proven.
+static void read_code(gt_query *query, gt_winner *winner) {
+  size_t size;
+  const void *blob = gt_column_blob(query, &size);
+  if (size != winner->code_size || size == 0) {
+    gt_column_bad(query);
+    return;
+  }
+  winner->code = memcpy(gt_alloc(size), blob, size);
+}
+
+static gt_status read_winner(gt_query *query, bool with_code, gt_winner *winner, gt_error *error) {
+  *winner = (gt_winner){0};
+  winner->problem = gt_strdup(gt_column_text(query));
+  winner->device = gt_strdup(gt_column_text(query));
+  if (!parse_variant(gt_column_text(query), &winner->variant)) gt_column_bad(query);
+  winner->median_us = gt_column_real(query);
+  winner->spread_us = gt_column_real(query);
+  winner->default_us = gt_column_real(query);
+  winner->stream_us = gt_column_real(query);
+  winner->compiler = gt_strdup(gt_column_text(query));
+  winner->driver = gt_strdup(gt_column_text(query));
+  winner->tuned_at = gt_strdup(gt_column_text(query));
+  const char *hash = gt_column_text_or_null(query);
+  if (hash) {
+    if (strlen(hash) == GT_HASH_SIZE - 1)
+      strcpy(winner->code_hash, hash);
+    else
+      gt_column_bad(query);
+    winner->code_size =
+        (size_t)gt_column_int(query, 1, INT64_MAX); // NULL, thus bad, when it is not so or not there
+    if (with_code) read_code(query, winner);
+  }
+
+  gt_status status = gt_query_check(query, error);
+  if (status == GT_OK && winner->code) {
+    char actual[GT_HASH_SIZE];
+    gt_hash(winner->code, winner->code_size, actual);
+    if (strcmp(actual, winner->code_hash) != 0)
+      status =
+          gt_fail(error, GT_CORRUPT, "%s: the code object of %s is damaged: its hash is %s and should be %s",
+                  query->cache->path, winner->problem, actual, winner->code_hash);
+  }
+  if (status != GT_OK) gt_winner_free(winner);
+  return status;
+}
+
+static gt_status get_by_id(gt_cache *cache, int64_t id, bool with_code, gt_winner *winner, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_GET_WINNER);
+  gt_bind_int(&query, ":winner", id);
+  gt_bind_int(&query, ":with_code", with_code);
+  bool row;
+  gt_status status = gt_query_step(&query, &row, error);
+  if (status == GT_OK)
+    status = row ? read_winner(&query, with_code, winner, error)
+                 : gt_fail(error, GT_NOT_FOUND, "%s: the winner is gone", cache->path);
+  gt_query_end(&query);
+  return status;
+}
+
+// The row of a problem's winner: its id and, as a new string or NULL, the hash of its code object. Id 0 when
+// there is none.
+static gt_status find(gt_cache *cache, int64_t model, int64_t problem, int64_t *id, char **code,
+                      gt_error *error) {
+  *id = 0;
+  if (code) *code = NULL;
+  gt_query query = gt_query_begin(cache, GT_SQL_FIND_WINNER);
+  gt_bind_int(&query, ":model", model);
+  gt_bind_int(&query, ":problem", problem);
+  bool row;
+  gt_status status = gt_query_step(&query, &row, error);
+  if (status == GT_OK && row) {
+    *id = gt_column_int(&query, INT64_MIN, INT64_MAX);
+    const char *hash = gt_column_text_or_null(&query);
+    status = gt_query_check(&query, error);
+    if (status == GT_OK && hash && code) *code = gt_strdup(hash);
+  }
+  gt_query_end(&query);
+  return status;
+}
+
+static gt_status none(gt_cache *cache, const gt_fingerprint *device, const char *problem, gt_error *error) {
+  return gt_fail(error, GT_NOT_FOUND, "%s: no winner of %s on %s / %s / %s / %d", cache->path, problem,
+                 device->backend, device->name, device->arch, device->compute_units);
+}
+
+gt_status gt_cache_get_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                              bool with_code, gt_winner *winner, gt_error *error) {
+  *winner = (gt_winner){0};
+  int64_t model_id, problem_id, id = 0;
+  gt_status status = gt_key_model(cache, device, false, &model_id, error);
+  if (status == GT_OK) status = gt_key_problem(cache, problem, false, &problem_id, error);
+  if (status == GT_OK) status = find(cache, model_id, problem_id, &id, NULL, error);
+  if (status == GT_OK && id) return get_by_id(cache, id, with_code, winner, error);
+  if (status != GT_OK && status != GT_NOT_FOUND) return status;
+  char text[GT_PROBLEM_TEXT];
+  gt_problem_print(problem, text);
+  return none(cache, device, text, error);
+}
+
+// The nearest winner on one side: its id and outer count. Id 0 when there is none.
+static gt_status nearest(gt_cache *cache, gt_sql sql, int64_t model, const gt_problem *problem, int64_t *id,
+                         int64_t *outer, gt_error *error) {
+  char text[GT_PROBLEM_TEXT], kernel[GT_PROBLEM_TEXT];
+  gt_problem_print(problem, text);
+  gt_problem_print_kernel(problem, kernel);
+  *id = *outer = 0;
+  gt_query query = gt_query_begin(cache, sql);
+  gt_bind_int(&query, ":model", model);
+  gt_bind_text(&query, ":kernel", kernel);
+  gt_bind_text(&query, ":text", text);
+  gt_bind_int(&query, ":outer_count", gt_problem_outer(problem));
+  bool row;
+  gt_status status = gt_query_step(&query, &row, error);
+  if (status == GT_OK && row) {
+    *id = gt_column_int(&query, INT64_MIN, INT64_MAX);
+    *outer = gt_column_int(&query, 1, INT64_MAX);
+    status = gt_query_check(&query, error);
+  }
+  gt_query_end(&query);
+  return status;
+}
+
+gt_status gt_cache_get_near_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                   bool with_code, gt_winner *winner, gt_error *error) {
+  *winner = (gt_winner){0};
+  char text[GT_PROBLEM_TEXT];
+  gt_problem_print(problem, text);
+  int64_t outer = gt_problem_outer(problem);
+  int64_t model_id, below_id = 0, below, above_id = 0, above;
+  gt_status status = GT_OK;
+  if (outer > 0) { // an empty problem is near nothing
+    status = gt_key_model(cache, device, false, &model_id, error);
+    if (status == GT_OK)
+      status = nearest(cache, GT_SQL_NEAREST_BELOW, model_id, problem, &below_id, &below, error);
+    if (status == GT_OK)
+      status = nearest(cache, GT_SQL_NEAREST_ABOVE, model_id, problem, &above_id, &above, error);
+    if (status != GT_OK && status != GT_NOT_FOUND) return status;
+  }
+  if (!below_id && !above_id) return none(cache, device, text, error);
+
+  // |log(outer/above)| <= |log(outer/below)| without the rounding of logarithms; a tie goes to the larger.
+  bool take_above = above_id;
+  if (above_id && below_id)
+    take_above = (unsigned __int128)above * (unsigned __int128)below <=
+                 (unsigned __int128)outer * (unsigned __int128)outer;
+  return get_by_id(cache, take_above ? above_id : below_id, with_code, winner, error);
+}
+
+gt_status gt_cache_each_winner(gt_cache *cache, void (*visit)(void *context, const gt_winner *winner),
+                               void *context, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_EACH_WINNER);
+  gt_status status = GT_OK;
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    gt_winner winner;
+    status = read_winner(&query, false, &winner, error);
+    if (status != GT_OK) break;
+    visit(context, &winner);
+    gt_winner_free(&winner);
+  }
+  gt_query_end(&query);
+  return status;
+}
+
+static gt_status validate(const gt_winner *winner, const char *code_hash, gt_error *error) {
+  if (!winner->variant.configuration)
+    return gt_fail(error, GT_USAGE, "a winner without a configuration cannot be stored");
+  const char *name = winner->variant.configuration;
+  if (!gt_is_time(winner->median_us) || !gt_is_time(winner->spread_us) || !gt_is_time(winner->default_us) ||
+      !gt_is_time(winner->stream_us))
+    return gt_fail(error, GT_USAGE, "the winner %s has a time that cannot be", name);
+  if (winner->code && winner->code_size == 0)
+    return gt_fail(error, GT_USAGE, "the winner %s has an empty code object", name);
+  if (winner->code && winner->code_hash[0] && strcmp(winner->code_hash, code_hash) != 0)
+    return gt_fail(error, GT_CORRUPT, "the code object of %s is damaged: its hash is %s and should be %s",
+                   name, code_hash, winner->code_hash);
+  return GT_OK;
+}
+
+static gt_status put_code(gt_cache *cache, const gt_winner *winner, const char *hash, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_PUT_CODE);
+  gt_bind_text(&query, ":hash", hash);
+  gt_bind_blob(&query, ":blob", winner->code, winner->code_size);
+  gt_bind_int(&query, ":size", (int64_t)winner->code_size);
+  return gt_query_run(&query, error);
+}
+
+static gt_status drop_unused_code(gt_cache *cache, const char *hash, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_DROP_UNUSED_CODE);
+  gt_bind_text(&query, ":hash", hash);
+  return gt_query_run(&query, error);
+}
+
+// What is stored of a winner, ready to be bound.
+typedef struct {
+  int64_t model, problem, device;
+  const char *variant, *compiler, *driver, *code_hash, *tuned_at; // code_hash NULL: no code object
+} winner_row;
+
+static gt_status put_row(gt_cache *cache, const winner_row *row, const gt_winner *winner, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_PUT_WINNER);
+  gt_bind_int(&query, ":model", row->model);
+  gt_bind_int(&query, ":problem", row->problem);
+  gt_bind_int(&query, ":device", row->device);
+  gt_bind_text(&query, ":variant", row->variant);
+  gt_bind_real(&query, ":median_us", winner->median_us);
+  gt_bind_real(&query, ":spread_us", winner->spread_us);
+  gt_bind_real(&query, ":default_us", winner->default_us);
+  gt_bind_real(&query, ":stream_us", winner->stream_us);
+  gt_bind_text(&query, ":compiler", row->compiler);
+  gt_bind_text(&query, ":driver", row->driver);
+  gt_bind_text(&query, ":code", row->code_hash);
+  gt_bind_text(&query, ":tuned_at", row->tuned_at);
+  return gt_query_run(&query, error);
+}
+
+gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                              const gt_winner *winner, gt_error *error) {
+  char now[GT_UTC_SIZE], hash[GT_HASH_SIZE] = "";
+  char *old_code = NULL, *variant = NULL;
+  gt_store_utc(now);
+  if (winner->code) gt_hash(winner->code, winner->code_size, hash);
+  gt_status status = validate(winner, hash, error);
+  if (status != GT_OK) return status;
+  json_t *json = gt_variant_to_json(&winner->variant);
+  variant = json ? json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+  json_decref(json);
+  gt_variant again = {0};
+  if (!variant || !parse_variant(variant, &again)) { // better refused now than unreadable later
+    status = gt_fail(error, GT_USAGE, "the winner %s has a variant that would not be read back",
+                     winner->variant.configuration);
+    goto done;
+  }
+
+  status = gt_store_begin(cache, error);
+  if (status != GT_OK) goto done;
+  winner_row row = {.variant = variant,
+                    .compiler = winner->compiler ? winner->compiler : device->compiler,
+                    .driver = winner->driver ? winner->driver : device->driver,
+                    .code_hash = winner->code ? hash : NULL,
+                    .tuned_at = winner->tuned_at && winner->tuned_at[0] ? winner->tuned_at : now};
+  int64_t old_id;
+  status = gt_key_model(cache, device, true, &row.model, error);
+  if (status == GT_OK) status = gt_key_device(cache, device, row.model, true, &row.device, error);
+  if (status == GT_OK) status = gt_key_problem(cache, problem, true, &row.problem, error);
+  if (status == GT_OK) status = find(cache, row.model, row.problem, &old_id, &old_code, error);
+  if (status == GT_OK && winner->code) status = put_code(cache, winner, hash, error);
+  if (status == GT_OK) status = put_row(cache, &row, winner, error);
+  if (status == GT_OK && old_code) status = drop_unused_code(cache, old_code, error);
+  status = gt_store_end(cache, status, error);
+
+done:
+  gt_variant_free(&again);
+  free(old_code);
+  free(variant);
+  return status;
+}

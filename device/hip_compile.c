@@ -144,9 +144,6 @@ gt_status gt_hip_compile(const char *arch, const char *source, gt_buffer *code, 
   const hiprtc *rtc;
   gt_status status = get_compiler(&rtc, error);
   if (status != GT_OK) return status;
-  if (!processor_is_known(rtc, arch))
-    return gt_fail(error, GT_UNSUPPORTED, "the HIP compiler of this machine does not know %s", arch);
-
   char arch_option[160], line[512];
   snprintf(arch_option, sizeof arch_option, "--offload-arch=%s", arch);
   const char *all_options[1 + OPTION_COUNT] = {arch_option};
@@ -156,6 +153,11 @@ gt_status gt_hip_compile(const char *arch, const char *source, gt_buffer *code, 
   hiprtcResult result = rtc->hiprtcCreateProgram(&program, source, "kernel.hip", 0, NULL, NULL);
   if (result != HIPRTC_SUCCESS)
     return gt_fail(error, GT_FAILED, "hiprtcCreateProgram: %s", rtc->hiprtcGetErrorString(result));
+  // Only now, since some versions open the code generator when they are first used.
+  if (!processor_is_known(rtc, arch)) {
+    status = gt_fail(error, GT_UNSUPPORTED, "the HIP compiler of this machine does not know %s", arch);
+    goto done;
+  }
   result = rtc->hiprtcCompileProgram(program, 1 + OPTION_COUNT, all_options);
   read_log(rtc, program, log);
   if (result == HIPRTC_SUCCESS)
@@ -163,6 +165,7 @@ gt_status gt_hip_compile(const char *arch, const char *source, gt_buffer *code, 
   else
     status = gt_fail(error, GT_COMPILE, "hiprtcCompileProgram for %s: %s: %s", arch,
                      rtc->hiprtcGetErrorString(result), gt_compiler_log_error(log, line, sizeof line));
+done:
   rtc->hiprtcDestroyProgram(&program);
   return status;
 }

@@ -1,4 +1,5 @@
 // CUDA C++ for NVRTC. No header is included: everything used is built into the compiler.
+#pragma nv_diag_suppress 177 // functions that a kernel does not use
 typedef unsigned short gt_u16;
 typedef unsigned int gt_u32;
 typedef int gt_i32;

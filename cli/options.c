@@ -54,7 +54,6 @@ static int bad_usage(const gt_usage *usage, const char *what, const char *word) 
   return 2;
 }
 
-// The option's name as the user may have typed it, for errors.
 static int bad_value(const gt_usage *usage, const gt_option *option, const char *wanted, const char *text) {
   gt_complain("%s: --%s takes %s, not '%s'", usage->command, option->name, wanted, text);
   return 2;

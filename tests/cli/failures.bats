@@ -1,0 +1,160 @@
+load helpers
+
+# A scripted device on which every `taps` configuration does what $1 says.
+failing_script() {
+  device_script "$1" <<<"{\"hashed\": [50, 200], \"rules\": [{\"match\": \"taps:\", \"action\": \"$2\"}]}"
+}
+
+@test "a worker that crashes costs its trial, and tuning goes on" {
+  failing_script gpu.json crash
+  gt tune "$P" --device recorded:gpu.json --families direct,taps --budget 12 --json
+  works
+  json '.problems[0] | .failed > 0 and (.configuration | startswith("direct:"))'
+  complained "crash"
+  gt list --trials "$P" --json
+  json '[.trials[] | select(.outcome == "crash")] | length > 0'
+}
+
+@test "a worker that hangs is ended after the time limit, and tuning goes on" {
+  failing_script gpu.json hang
+  gt tune "$P" --device recorded:gpu.json --families direct,taps --budget 3 --launch-limit 0.5 --time-limit 0.5 --json
+  works
+  json '.problems[0] | .failed > 0 and (.configuration | startswith("direct:"))'
+  gt list --trials "$P" --json
+  json '[.trials[] | select(.outcome == "timeout")] | length > 0'
+}
+
+@test "a compiler that hangs is ended after the time limit" {
+  failing_script gpu.json compile_hang
+  gt tune "$P" --device recorded:gpu.json --families direct,taps --budget 3 --compile-limit 0.5 --json
+  works
+  json '.problems[0] | .failed > 0 and (.configuration | startswith("direct:"))'
+}
+
+@test "what failed is not tried again until --retry asks for it" {
+  failing_script gpu.json crash
+  gathertune tune "$P" --device recorded:gpu.json --families direct,taps --budget 6 >/dev/null 2>&1
+  gt tune "$P" --device recorded:gpu.json --families direct,taps --budget 6 --json
+  works
+  json '.problems[0] | .cached == .tried and .failed > 0'
+  [[ $stderr != *"again with"* ]]
+}
+
+@test "a failed trial prints a line that reproduces it" {
+  failing_script gpu.json launch_error
+  gt tune "$P" --device recorded:gpu.json --families direct,taps --budget 3
+  works
+  complained "launch_error"
+  again
+  [ "$status" -eq 1 ]
+  complained "launch_error"
+}
+
+@test "a wrong result is a failed trial and never the winner" {
+  failing_script gpu.json wrong
+  gt tune "$P" --device recorded:gpu.json --families direct,taps --budget 8 --json
+  works
+  json '.problems[0].configuration | startswith("direct:")'
+}
+
+@test "where every configuration fails the problem fails with exit code 1 and the next one is still tuned" {
+  device_script gpu.json <<<'{"hashed": [50, 200], "rules": [{"problem": "dtype=f64", "action": "launch_error"}]}'
+  gt tune "${P/f32/f64}" "$P" --device recorded:gpu.json --families direct --budget 2 --json
+  [ "$status" -eq 1 ]
+  json '.problems | length == 2 and .[0].configuration == null and .[1].configuration != null'
+}
+
+@test "a device that is lost costs its trial" {
+  failing_script gpu.json device_lost
+  gt tune "$P" --device recorded:gpu.json --families direct,taps --budget 6 --json
+  works
+  json '.problems[0] | .failed > 0 and (.configuration | startswith("direct:"))'
+}
+
+@test "a kernel that is wrong on a real device is caught by the check" {
+  mkdir templates
+  cp -r "$ROOT"/templates/. templates/
+  # Doubles what `direct` stores.
+  sed -i -E 's/STORE\(([^;]*)\);/STORE(\1 + 1);/' templates/direct.kernel
+  cmp -s "$ROOT/templates/direct.kernel" templates/direct.kernel && skip "direct.kernel has no STORE to spoil"
+  GATHERTUNE_TEMPLATES=$PWD/templates gt tune "$P" --device "$DEVICE" --families direct --budget 2
+  [ "$status" -eq 1 ]
+  complained "wrong_result"
+  complained "templates from $PWD/templates"
+}
+
+# Waits until the cache holds trials, for at most 10 s.
+wait_for_trials() {
+  for i in $(seq 100); do
+    [ "$(gathertune list --json 2>/dev/null | jq -r .trials)" -gt 2 ] 2>/dev/null && return
+    sleep 0.1
+  done
+  return 1
+}
+
+# A device on which every trial takes some time, since its batches are long.
+start_long_run() {
+  plain_script gpu.json
+  "$GATHERTUNE" tune "$P" "${P/f32/f64}" "${P/f32/f16}" "${P/f32/bf16}" --device recorded:gpu.json --budget 400 \
+    >out.txt 2>err.txt 3>&- &
+  parent=$!
+}
+
+@test "after kill -9 in mid-tune the cache is whole and a second run goes on from there" {
+  start_long_run
+  wait_for_trials
+  kill -9 "$parent"
+  wait "$parent" || true
+  before=$(gathertune list --json | jq .trials)
+  [ "$before" -gt 2 ]
+  [ "$(sqlite3 cache.db 'pragma integrity_check')" = ok ]
+  gt tune "$P" --device recorded:gpu.json --budget 40 --json
+  works
+  json '.problems[0] | .cached > 2 and .configuration != null'
+}
+
+@test "workers end when their parent is killed" {
+  device_script gpu.json <<<'{"hashed": [50, 200], "rules": [{"match": "taps:", "action": "hang"}]}'
+  "$GATHERTUNE" tune "$P" --device recorded:gpu.json --families taps --launch-limit 60 >/dev/null 2>&1 3>&- &
+  parent=$!
+  for i in $(seq 50); do
+    worker=$(pgrep -P "$parent" || true)
+    [ -n "$worker" ] && break
+    sleep 0.1
+  done
+  [ -n "$worker" ]
+  sleep 0.5
+  kill -9 "$parent"
+  wait "$parent" || true
+  for i in $(seq 50); do
+    kill -0 $worker 2>/dev/null || return 0
+    sleep 0.1
+  done
+  kill -9 $worker
+  false
+}
+
+@test "Ctrl-C ends tuning with exit code 130, keeps what was measured and says how to go on" {
+  start_long_run
+  wait_for_trials
+  kill -INT "$parent"
+  code=0
+  wait "$parent" || code=$?
+  cat err.txt
+  [ "$code" -eq 130 ]
+  grep -q "^gathertune: interrupted.*cache.db" err.txt
+  grep -q "of stream" out.txt
+  [ "$(gathertune list --json | jq .trials)" -gt 2 ]
+  gt tune "$P" --device recorded:gpu.json --budget 40 --json
+  works
+  json '.problems[0].cached > 2'
+}
+
+@test "SIGTERM ends tuning like Ctrl-C" {
+  start_long_run
+  wait_for_trials
+  kill -TERM "$parent"
+  code=0
+  wait "$parent" || code=$?
+  [ "$code" -eq 130 ]
+}

@@ -1,0 +1,91 @@
+load helpers
+
+@test "without a command the help goes to standard error and the exit code is 2" {
+  gt
+  [ "$status" -eq 2 ]
+  [ -z "$output" ]
+  complained "usage: gathertune COMMAND"
+}
+
+@test "--version prints name and version on one line" {
+  gt --version
+  works
+  [[ $output =~ ^gathertune\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "--help names every command" {
+  gt --help
+  works
+  for command in devices tune lookup generate list verify; do said "  $command "; done
+}
+
+@test "every command explains itself with usage, options and an example" {
+  for command in devices tune lookup generate list verify; do
+    gt "$command" --help
+    works
+    [ -z "$stderr" ]
+    said "usage: gathertune $command"
+    said "--json"
+    said "example:"
+    said "  gathertune $command"
+  done
+}
+
+@test "the commands that take a problem state its grammar and the operators" {
+  for command in tune lookup generate list; do
+    gt "$command" --help
+    said "OPERATOR:key=value"
+    said "align_corners"
+    said "$OP"
+  done
+}
+
+@test "an unknown command is one line and exit code 2" {
+  gt frobnicate
+  fails_with 2 "unknown command 'frobnicate'"
+}
+
+@test "an unknown option is one line and exit code 2 in every command" {
+  gt --frobnicate
+  fails_with 2 "--frobnicate"
+  for command in devices tune lookup generate list verify; do
+    gt "$command" --frobnicate
+    fails_with 2 "$command" "unknown option '--frobnicate'"
+    gt "$command" -z
+    fails_with 2 "unknown option '-z'"
+  done
+}
+
+@test "an option without its argument is one line and exit code 2" {
+  gt tune "$P" --budget
+  fails_with 2 "missing after '--budget'"
+}
+
+@test "an option that takes no argument refuses one" {
+  gt list --json=yes
+  fails_with 2 "--json=yes"
+}
+
+@test "a number that is none is one line and exit code 2" {
+  for bad in x -1 1.5 99999999999999999999 ''; do
+    gt tune "$P" --budget "$bad"
+    fails_with 2 "--budget" "'$bad'"
+  done
+  for bad in x 0 -1 inf; do
+    gt tune "$P" --launch-limit "$bad"
+    fails_with 2 "--launch-limit" "'$bad'"
+  done
+}
+
+@test "arguments that a command does not take are refused" {
+  gt devices there
+  fails_with 2 "'there'"
+  gt list there
+  fails_with 2 "'there'"
+  gt lookup
+  fails_with 2 "one problem"
+  gt lookup "$P" "$P"
+  fails_with 2 "one problem"
+  gt tune
+  fails_with 2 "a problem or --suite"
+}

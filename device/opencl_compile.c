@@ -1,11 +1,16 @@
-// Compiling with OpenCL. A code object is the program's binary, as the platform makes it.
+// Compiling with OpenCL. A code object is the program's binary as the platform makes it, behind a seal: PoCL
+// aborts the process on a binary that is cut off or damaged, so that one is not shown to it.
 #ifdef GT_HAVE_OPENCL
 #include "device/opencl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "device/compiler_log.h"
+
+#define SEAL "gathertune-opencl-1 " // then the hash of what follows it, in hexadecimal digits
+#define SEAL_SIZE (sizeof SEAL - 1 + GT_HASH_SIZE - 1)
 
 struct gt_module {
   cl_program program;
@@ -36,7 +41,12 @@ static gt_status take_binary(const gt_device *device, cl_program program, gt_buf
     return gt_opencl_fail(error, GT_FAILED, result, "asking for the size of a program's binary");
   unsigned char *binary = gt_alloc(size);
   result = device->cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL);
-  if (result == CL_SUCCESS) gt_buffer_append(code, binary, size);
+  if (result == CL_SUCCESS) {
+    char hash[GT_HASH_SIZE];
+    gt_hash(binary, size, hash);
+    gt_buffer_print(code, SEAL "%s", hash);
+    gt_buffer_append(code, binary, size);
+  }
   free(binary);
   return result == CL_SUCCESS ? GT_OK
                               : gt_opencl_fail(error, GT_FAILED, result, "asking for a program's binary");
@@ -68,12 +78,20 @@ gt_status gt_opencl_compile(gt_device *device, const char *arch, const char *sou
   return status;
 }
 
+static bool is_sealed(const char *code, size_t size) {
+  if (size <= SEAL_SIZE || memcmp(code, SEAL, sizeof SEAL - 1) != 0) return false;
+  char hash[GT_HASH_SIZE];
+  gt_hash(code + SEAL_SIZE, size - SEAL_SIZE, hash);
+  return memcmp(code + sizeof SEAL - 1, hash, GT_HASH_SIZE - 1) == 0;
+}
+
 gt_status gt_opencl_load(gt_device *device, const void *code, size_t size, gt_module **module,
                          gt_error *error) {
   *module = NULL;
-  const unsigned char *binary = code;
+  if (!is_sealed(code, size)) return gt_fail(error, GT_CORRUPT, "opencl: the code object is damaged or none");
+  const unsigned char *binary = (const unsigned char *)code + SEAL_SIZE;
   cl_int result, of_binary = CL_SUCCESS;
-  if (size == 0) return gt_fail(error, GT_CORRUPT, "opencl: the code object is empty");
+  size -= SEAL_SIZE;
   cl_program program = device->cl.clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary,
                                                             &of_binary, &result);
   if (!program)
@@ -127,7 +145,8 @@ gt_status gt_opencl_kernel(gt_device *device, gt_module *module, const char *nam
   *found = (gt_kernel){.kernel = made, .name = gt_strdup(name), .n_arguments = n_arguments};
   found->info = (gt_kernel_info){-1, -1, -1, device->fingerprint.max_threads_per_block};
   ask(device, made, CL_KERNEL_LOCAL_MEM_SIZE, &found->info.lds_bytes);
-  ask(device, made, CL_KERNEL_PRIVATE_MEM_SIZE, &found->info.scratch_bytes);
+  // PoCL names the same number for every kernel.
+  if (!device->fingerprint.is_cpu) ask(device, made, CL_KERNEL_PRIVATE_MEM_SIZE, &found->info.scratch_bytes);
   ask(device, made, CL_KERNEL_WORK_GROUP_SIZE, &found->info.max_threads);
   if (found->info.max_threads > device->fingerprint.max_threads_per_block)
     found->info.max_threads = device->fingerprint.max_threads_per_block;

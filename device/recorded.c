@@ -20,8 +20,9 @@ typedef struct {
 struct gt_device {
   gt_recorded_script script;
   bool lost;
-  double clock; // microseconds
-  double marks[GT_MAX_EVENTS];
+  // In picoseconds: sums of whole numbers do not depend on what came before, so that times repeat exactly.
+  uint64_t clock;
+  uint64_t marks[GT_MAX_EVENTS];
   bool marked[GT_MAX_EVENTS];
   allocation *allocations;
   size_t n_allocations;
@@ -311,8 +312,9 @@ static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uin
   default:
     break;
   }
-  device->clock +=
+  double microseconds =
       gt_recorded_script_time(&device->script, module->rule, module->configuration, kernel->launches++);
+  device->clock += (uint64_t)(microseconds * 1e6 + 0.5);
   return GT_OK;
 }
 
@@ -335,7 +337,7 @@ static gt_status recorded_elapsed(gt_device *device, int from, int to, double *m
     if (slot < 0 || slot >= GT_MAX_EVENTS || !device->marked[slot])
       return gt_fail(error, GT_USAGE, "recorded: mark %d was not set", slot);
   }
-  *microseconds = device->marks[to] - device->marks[from];
+  *microseconds = (double)(int64_t)(device->marks[to] - device->marks[from]) / 1e6;
   return check(device, error);
 }
 

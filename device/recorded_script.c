@@ -50,7 +50,9 @@ static gt_status check_keys(const place *at, const json_t *object, const char *c
 static gt_status take_time(const place *at, const char *key, const json_t *value, double *microseconds) {
   if (!value) return GT_OK;
   *microseconds = json_number_value(value);
-  return *microseconds > 0 ? GT_OK : refuse(at, "'%s': not a number of microseconds above 0", key);
+  return *microseconds > 0 && *microseconds <= 1e9
+             ? GT_OK
+             : refuse(at, "'%s': not a number of microseconds above 0 and up to 1e9", key);
 }
 
 static gt_status take_text(const place *at, const json_t *object, const char *key, const char **text) {

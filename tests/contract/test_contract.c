@@ -323,10 +323,26 @@ static void test_unknown_kernel(void **state) {
 
 static void test_corrupt_code(void **state) {
   DEVICE(state);
-  const char code[256] = {1, 0, 2};
+  const char garbage[256] = {1, 0, 2};
   gt_module *module = NULL;
-  REFUSE(backend->load(device, code, sizeof code, &module, &fault), GT_CORRUPT);
-  REFUSE(backend->load(device, code, 0, &module, &fault), GT_CORRUPT);
+  REFUSE(backend->load(device, garbage, sizeof garbage, &module, &fault), GT_CORRUPT);
+  REFUSE(backend->load(device, garbage, 0, &module, &fault), GT_CORRUPT);
+  assert_null(module);
+}
+
+static void test_cut_code(void **state) {
+  EXECUTING_DEVICE(state);
+  gt_buffer code = {0};
+  gt_module *module = NULL;
+  compile(backend, device, &code);
+  const size_t sizes[] = {code.length - 1, code.length / 2, 100, 17};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    char *cut = gt_alloc(sizes[i]); // of exactly that size, so that a sanitizer sees reads past it
+    memcpy(cut, code.data, sizes[i]);
+    REFUSE(backend->load(device, cut, sizes[i], &module, &fault), GT_CORRUPT);
+    free(cut);
+  }
+  gt_buffer_free(&code);
 }
 
 static void test_kernel_info(void **state) {
@@ -527,6 +543,7 @@ static const struct {
     {"a source that does not compile gives a log", test_compile_error},
     {"a kernel that is not in the code is not found", test_unknown_kernel},
     {"code that is no code object is corrupt", test_corrupt_code},
+    {"a code object that is cut off is corrupt", test_cut_code},
     {"a kernel tells its group memory or that it does not know", test_kernel_info},
     {"a source compiles without a device", test_compile_only},
     {"a kernel compiles, loads and computes", test_launch},

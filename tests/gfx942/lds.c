@@ -6,9 +6,19 @@
 
 enum { BANKS = 32, EXCHANGE_CYCLES = 2 };
 
+// Whether all lanes access elements that follow each other.
+static bool in_a_row(const LaneAddress *access, int accesses, int bytes) {
+  if (accesses != LANES) return false;
+  bool row = true;
+  for (int i = 0; i < LANES; i++) row &= access[i].address == access[0].address + (uint64_t)(i * bytes);
+  return row;
+}
+
 uint64_t lds_cycles(const LaneAddress *access, int accesses, int bytes, bool shared) {
   // As many lanes go together as have a word for each bank.
   int words = (bytes + 3) / 4, together = words >= 4 ? 8 : words == 3 ? 8 : words == 2 ? 16 : 32;
+  // The usual case: consecutive words are in different banks.
+  if (shared && in_a_row(access, accesses, bytes)) return (uint64_t)(LANES / together);
   uint64_t cycles = 0;
   for (int i = 0; i < accesses;) {
     int group = access[i].lane / together, entries[BANKS] = {0}, most = 0;
@@ -65,16 +75,13 @@ static bool execute_access(Wave *wave, const Instruction *instruction) {
   LaneAddress access[LANES];
   int accesses = collect(wave, operand[at].reg, (uint32_t)instruction->offset, access);
   if (!check(wave, instruction, access, accesses)) return false;
-  uint8_t *lds = wave->group->lds;
-  for (int i = 0; i < accesses; i++) {
-    uint8_t *memory = lds + access[i].address;
-    if (shape->atomic)
-      atomic_element(wave, instruction, operand[at + 1].reg, true, access[i].lane, memory);
-    else if (shape->store)
-      store_element(wave, shape, operand[1].reg, access[i].lane, memory);
-    else
-      load_element(wave, shape, operand[0].reg, access[i].lane, memory);
-  }
+  uintptr_t lds = (uintptr_t)wave->group->lds;
+  if (shape->atomic)
+    atomic_elements(wave, instruction, operand[at + 1].reg, access, accesses, lds, true);
+  else if (shape->store)
+    store_elements(wave, shape, operand[1].reg, access, accesses, lds);
+  else
+    load_elements(wave, shape, operand[0].reg, access, accesses, lds);
   return true;
 }
 
@@ -90,15 +97,12 @@ static bool execute_pair(Wave *wave, const Instruction *instruction) {
     accesses = collect(wave, address_reg, offset, access[k]);
     if (!check(wave, instruction, access[k], accesses)) return false;
   }
-  uint8_t *lds = wave->group->lds;
+  uintptr_t lds = (uintptr_t)wave->group->lds;
   for (int k = 0; k < 2; k++)
-    for (int i = 0; i < accesses; i++) {
-      uint8_t *memory = lds + access[k][i].address;
-      if (shape->store)
-        store_element(wave, shape, operand[1 + k].reg, access[k][i].lane, memory);
-      else
-        load_element(wave, shape, operand[0].reg + k * shape->words, access[k][i].lane, memory);
-    }
+    if (shape->store)
+      store_elements(wave, shape, operand[1 + k].reg, access[k], accesses, lds);
+    else
+      load_elements(wave, shape, operand[0].reg + k * shape->words, access[k], accesses, lds);
   return true;
 }
 

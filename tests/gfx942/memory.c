@@ -7,50 +7,63 @@
 
 enum { LINE_SHIFT = 7, PAGE_SHIFT = 12, APERTURE_BITS = 32, PACKET_BYTES = 64, QUEUE_BYTES = 256 };
 
-void store_element(const Wave *wave, const MemoryShape *shape, int reg, int lane, uint8_t *memory) {
-  if (shape->bytes < 4) {
-    uint32_t value = wave->vector[reg][lane] >> (shape->half == HALF_HIGH ? 16 : 0);
-    memcpy(memory, &value, shape->bytes);
+void store_elements(const Wave *wave, const MemoryShape *shape, int reg, const LaneAddress *access,
+                    int accesses, uintptr_t base) {
+  if (shape->bytes >= 4) {
+    for (int i = 0; i < accesses; i++)
+      for (int word = 0; word < shape->words; word++)
+        memcpy((uint8_t *)(base + access[i].address) + 4 * word, &wave->vector[reg + word][access[i].lane],
+               4);
     return;
   }
-  for (int word = 0; word < shape->words; word++)
-    memcpy(memory + 4 * word, &wave->vector[reg + word][lane], 4);
+  for (int i = 0; i < accesses; i++) {
+    uint32_t value = wave->vector[reg][access[i].lane] >> (shape->half == HALF_HIGH ? 16 : 0);
+    memcpy((uint8_t *)(base + access[i].address), &value, shape->bytes);
+  }
 }
 
-void load_element(Wave *wave, const MemoryShape *shape, int reg, int lane, const uint8_t *memory) {
+void load_elements(Wave *wave, const MemoryShape *shape, int reg, const LaneAddress *access, int accesses,
+                   uintptr_t base) {
   if (shape->bytes >= 4) {
     for (int word = 0; word < shape->words; word++)
-      memcpy(&wave->vector[reg + word][lane], memory + 4 * word, 4);
+      for (int i = 0; i < accesses; i++)
+        memcpy(&wave->vector[reg + word][access[i].lane], (uint8_t *)(base + access[i].address) + 4 * word,
+               4);
     return;
   }
-  uint32_t value = 0, *destination = &wave->vector[reg][lane];
-  memcpy(&value, memory, shape->bytes);
-  if (shape->sign_extend) value = shape->bytes == 1 ? (uint32_t)(int8_t)value : (uint32_t)(int16_t)value;
-  if (shape->half == HALF_HIGH) value = value << 16 | (*destination & 0xffff);
-  if (shape->half == HALF_LOW) value = (value & 0xffff) | (*destination & 0xffff0000);
-  *destination = value;
+  for (int i = 0; i < accesses; i++) {
+    uint32_t value = 0, *destination = &wave->vector[reg][access[i].lane];
+    memcpy(&value, (uint8_t *)(base + access[i].address), shape->bytes);
+    if (shape->sign_extend) value = shape->bytes == 1 ? (uint32_t)(int8_t)value : (uint32_t)(int16_t)value;
+    if (shape->half == HALF_HIGH) value = value << 16 | (*destination & 0xffff);
+    if (shape->half == HALF_LOW) value = (value & 0xffff) | (*destination & 0xffff0000);
+    *destination = value;
+  }
 }
 
 static uint64_t lane_value(const Wave *wave, int reg, int lane, int bytes) {
   return bytes == 8 ? vector_pair(wave, reg, lane) : wave->vector[reg][lane];
 }
 
-void atomic_element(Wave *wave, const Instruction *instruction, int data_reg, bool compare_first, int lane,
-                    uint8_t *memory) {
+void atomic_elements(Wave *wave, const Instruction *instruction, int data_reg, const LaneAddress *access,
+                     int accesses, uintptr_t base, bool compare_first) {
   const MemoryShape *shape = &instruction->memory;
-  uint64_t operand = lane_value(wave, data_reg, lane, shape->bytes), compare = 0;
-  if (shape->atomic == ATOMIC_COMPARE_SWAP && compare_first) {
-    // LDS has the compared value first, and the new one in the next operand.
-    compare = operand;
-    operand = lane_value(wave, instruction->operand[shape->returns ? 3 : 2].reg, lane, shape->bytes);
-  } else if (shape->atomic == ATOMIC_COMPARE_SWAP) {
-    compare = lane_value(wave, data_reg + shape->words, lane, shape->bytes);
+  int destination = instruction->operand[0].reg, operand_reg = data_reg,
+      compare_reg = data_reg + shape->words;
+  if (compare_first && shape->atomic == ATOMIC_COMPARE_SWAP) {
+    compare_reg = data_reg;
+    operand_reg = instruction->operand[shape->returns ? 3 : 2].reg;
   }
-  uint64_t old = atomic_operation(shape->atomic, shape->bytes, memory, operand, compare);
-  if (!shape->returns) return;
-  int destination = instruction->operand[0].reg;
-  wave->vector[destination][lane] = (uint32_t)old;
-  if (shape->bytes == 8) wave->vector[destination + 1][lane] = (uint32_t)(old >> 32);
+  for (int i = 0; i < accesses; i++) {
+    int lane = access[i].lane;
+    uint64_t compare = 0;
+    if (shape->atomic == ATOMIC_COMPARE_SWAP) compare = lane_value(wave, compare_reg, lane, shape->bytes);
+    uint64_t old = atomic_operation(shape->atomic, shape->bytes, (void *)(base + access[i].address),
+                                    lane_value(wave, operand_reg, lane, shape->bytes), compare);
+    if (!shape->returns) continue;
+    wave->vector[destination][lane] = (uint32_t)old;
+    if (shape->bytes == 8) wave->vector[destination + 1][lane] = (uint32_t)(old >> 32);
+  }
 }
 
 // What the dispatch itself brings: its packet, the queue's description and the arguments.
@@ -127,15 +140,15 @@ static uint64_t count_lines(const LaneAddress *access, int accesses, int bytes) 
   return count;
 }
 
-static void move_element(Wave *wave, const Instruction *instruction, int data_reg, int lane,
-                         uint8_t *memory) {
+static void move_elements(Wave *wave, const Instruction *instruction, int data_reg, const LaneAddress *access,
+                          int accesses, uintptr_t base) {
   const MemoryShape *shape = &instruction->memory;
   if (shape->atomic)
-    atomic_element(wave, instruction, data_reg, false, lane, memory);
+    atomic_elements(wave, instruction, data_reg, access, accesses, base, false);
   else if (shape->store)
-    store_element(wave, shape, data_reg, lane, memory);
+    store_elements(wave, shape, data_reg, access, accesses, base);
   else
-    load_element(wave, shape, data_reg, lane, memory);
+    load_elements(wave, shape, data_reg, access, accesses, base);
 }
 
 // Which of the operands are the address, the data and the scalar base.
@@ -174,12 +187,16 @@ static int lane_addresses(const Wave *wave, const Instruction *instruction, cons
   return count;
 }
 
-static bool access_scratch(Wave *wave, const Instruction *instruction, int data_reg, LaneAddress access) {
-  uint32_t at = (uint32_t)access.address;
-  if ((uint64_t)at + instruction->memory.bytes > wave->scratch_bytes)
-    return out_of_bounds(wave, instruction, access, "the lane's scratch memory");
-  move_element(wave, instruction, data_reg, access.lane,
-               wave->scratch + (size_t)access.lane * wave->scratch_bytes + at);
+// The lanes' parts of scratch memory follow each other.
+static bool access_scratch(Wave *wave, const Instruction *instruction, int data_reg, LaneAddress *access,
+                           int accesses) {
+  for (int i = 0; i < accesses; i++) {
+    uint32_t at = (uint32_t)access[i].address;
+    if ((uint64_t)at + instruction->memory.bytes > wave->scratch_bytes)
+      return out_of_bounds(wave, instruction, access[i], "the lane's scratch memory");
+    access[i].address = (uint64_t)access[i].lane * wave->scratch_bytes + at;
+  }
+  move_elements(wave, instruction, data_reg, access, accesses, (uintptr_t)wave->scratch);
   return true;
 }
 
@@ -187,12 +204,10 @@ static bool execute_scratch(Wave *wave, const Instruction *instruction) {
   MemoryOperands operands = memory_operands(instruction);
   LaneAddress access[LANES];
   int accesses = lane_addresses(wave, instruction, &operands, access);
-  for (int i = 0; i < accesses; i++)
-    if (!access_scratch(wave, instruction, operands.data->reg, access[i])) return false;
-  return true;
+  return access_scratch(wave, instruction, operands.data->reg, access, accesses);
 }
 
-static bool access_global(Wave *wave, const Instruction *instruction, int data_reg, const LaneAddress *access,
+static bool access_global(Wave *wave, const Instruction *instruction, int data_reg, LaneAddress *access,
                           int accesses) {
   Workgroup *group = wave->group;
   const MemoryShape *shape = &instruction->memory;
@@ -213,14 +228,7 @@ static bool access_global(Wave *wave, const Instruction *instruction, int data_r
       return wave_fault(wave, instruction, "lane %d: the atomic's address %#llx is not aligned",
                         access[i].lane, (unsigned long long)access[i].address);
   group->counts.memory_transactions += count_lines(access, accesses, shape->bytes);
-  if (!shape->atomic && !shape->store && shape->bytes == 4) {
-    uint32_t *destination = wave->vector[data_reg];
-    for (int i = 0; i < accesses; i++)
-      memcpy(&destination[access[i].lane], (const void *)(uintptr_t)access[i].address, 4);
-    return true;
-  }
-  for (int i = 0; i < accesses; i++)
-    move_element(wave, instruction, data_reg, access[i].lane, (uint8_t *)(uintptr_t)access[i].address);
+  move_elements(wave, instruction, data_reg, access, accesses, 0);
   return true;
 }
 
@@ -231,37 +239,39 @@ static bool execute_global(Wave *wave, const Instruction *instruction) {
   return access_global(wave, instruction, operands.data->reg, access, accesses);
 }
 
-static bool access_lds(Wave *wave, const Instruction *instruction, int data_reg, const LaneAddress *access,
+static bool access_lds(Wave *wave, const Instruction *instruction, int data_reg, LaneAddress *access,
                        int accesses) {
   Workgroup *group = wave->group;
   const MemoryShape *shape = &instruction->memory;
-  group->counts.lds_cycles += lds_cycles(access, accesses, shape->bytes, !shape->atomic);
   for (int i = 0; i < accesses; i++) {
-    uint32_t at = (uint32_t)access[i].address;
-    if ((uint64_t)at + shape->bytes > group->lds_bytes)
+    access[i].address = (uint32_t)access[i].address;
+    if (access[i].address + shape->bytes > group->lds_bytes)
       return out_of_bounds(wave, instruction, access[i], "the workgroup's LDS");
-    move_element(wave, instruction, data_reg, access[i].lane, group->lds + at);
   }
+  group->counts.lds_cycles += lds_cycles(access, accesses, shape->bytes, !shape->atomic);
+  move_elements(wave, instruction, data_reg, access, accesses, (uintptr_t)group->lds);
   return true;
 }
 
 // A flat address says itself which memory it means, for each lane.
 static bool execute_flat(Wave *wave, const Instruction *instruction) {
   MemoryOperands operands = memory_operands(instruction);
-  LaneAddress access[LANES], global[LANES], lds[LANES];
-  int accesses = lane_addresses(wave, instruction, &operands, access), globals = 0, shared = 0;
+  LaneAddress access[LANES], global[LANES], lds[LANES], scratch[LANES];
+  int accesses = lane_addresses(wave, instruction, &operands, access), globals = 0, shared = 0, own = 0;
   // A load may overwrite the registers that hold the addresses: they have all been read above.
   for (int i = 0; i < accesses; i++) {
     uint64_t aperture = access[i].address >> APERTURE_BITS << APERTURE_BITS;
     if (aperture == lds_aperture)
       lds[shared++] = access[i];
-    else if (aperture != scratch_aperture)
+    else if (aperture == scratch_aperture)
+      scratch[own++] = access[i];
+    else
       global[globals++] = access[i];
-    else if (!access_scratch(wave, instruction, operands.data->reg, access[i]))
-      return false;
   }
-  return access_global(wave, instruction, operands.data->reg, global, globals) &&
-         access_lds(wave, instruction, operands.data->reg, lds, shared);
+  int reg = operands.data->reg;
+  return access_global(wave, instruction, reg, global, globals) &&
+         access_lds(wave, instruction, reg, lds, shared) &&
+         access_scratch(wave, instruction, reg, scratch, own);
 }
 
 static bool execute_scalar_load(Wave *wave, const Instruction *instruction) {

@@ -4,7 +4,7 @@
 
 #include "wave.h"
 
-// One lane's address in the host and in the kernel's view. Lanes that are off have no entry.
+// One lane's address. Lanes that are off have no entry in lists of these.
 typedef struct {
   uint64_t address;
   uint8_t lane;
@@ -16,11 +16,15 @@ uint64_t atomic_operation(Atomic atomic, int bytes, void *address, uint64_t oper
 // The atomic that a name means, such as "add_x2" or "smin", and its bytes. False when it is none.
 bool atomic_lookup(const char *name, Atomic *atomic, int *bytes);
 
-// Moves one lane's element between its registers and memory.
-void store_element(const Wave *wave, const MemoryShape *shape, int reg, int lane, uint8_t *memory);
-void load_element(Wave *wave, const MemoryShape *shape, int reg, int lane, const uint8_t *memory);
-void atomic_element(Wave *wave, const Instruction *instruction, int data_reg, bool compare_first, int lane,
-                    uint8_t *memory);
+// Moves the lanes' elements between registers, from `reg` on, and the memory at `base` plus their addresses.
+void store_elements(const Wave *wave, const MemoryShape *shape, int reg, const LaneAddress *access,
+                    int accesses, uintptr_t base);
+void load_elements(Wave *wave, const MemoryShape *shape, int reg, const LaneAddress *access, int accesses,
+                   uintptr_t base);
+
+// Does an atomic for each lane. Compare and swap has the compared value first in LDS, and last elsewhere.
+void atomic_elements(Wave *wave, const Instruction *instruction, int data_reg, const LaneAddress *access,
+                     int accesses, uintptr_t base, bool compare_first);
 
 // Cycles that LDS takes for accesses of `bytes` each: 32 banks of 4 bytes, each giving one word a cycle;
 // lanes that read one word share it.

@@ -37,10 +37,11 @@ struct VectorOperation {
   void (*run)(const LaneValues *values);
 };
 
-// Functions are compiled for the processors of today too and chosen when the program starts. No contraction
-// of multiplications and additions is allowed in either, so that their results are the same.
+// Functions are compiled for the processors of today (with AVX2, FMA and F16C) too and chosen when the
+// program starts. No contraction of multiplications and additions is allowed in either, so that their results
+// are the same.
 #if defined(__x86_64__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=haswell", "default")))
+#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define FOR_EACH_PROCESSOR
 #endif

@@ -24,13 +24,17 @@ static gt_status cuda_count(int *count, gt_error *error) {
   const gt_cuda_functions *cuda;
   gt_status status = gt_cuda_get_functions(&cuda, error);
   if (status != GT_OK) return status;
+  const char *call = "cuInit";
   CUresult code = cuda->cuInit(0);
-  if (code == CUDA_SUCCESS) code = cuda->cuDeviceGetCount(count);
+  if (code == CUDA_SUCCESS) {
+    call = "cuDeviceGetCount";
+    code = cuda->cuDeviceGetCount(count);
+  }
   if (code == CUDA_ERROR_NO_DEVICE) {
     *count = 0;
     return GT_OK;
   }
-  return gt_cuda_check(cuda, code, "cuInit or cuDeviceGetCount", error);
+  return gt_cuda_check(cuda, code, call, error);
 }
 
 static void cuda_close(gt_device *device) {

@@ -90,7 +90,7 @@ static gt_status open_first(gt_open_device *open, const gt_backend *backend, boo
   int count = 0;
   gt_status status = backend->count(&count, error);
   if (status != GT_OK) return status;
-  gt_fail(error, GT_NO_DEVICE, "no %s", cpu ? "CPU" : "GPU");
+  gt_fail(error, GT_NO_DEVICE, "its library is there, but reports no %s", cpu ? "CPU" : "GPU");
   // The reason of a device that does not open stays in *error: it says more than "no GPU".
   for (int index = 0; index < count; index++) {
     if (open_index(open, backend, index, error) != GT_OK) continue;

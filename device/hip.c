@@ -24,14 +24,18 @@ static gt_status hip_count(int *count, gt_error *error) {
   const gt_hip_functions *hip;
   gt_status status = gt_hip_get_functions(&hip, error);
   if (status != GT_OK) return status;
+  const char *call = "hipInit";
   hipError_t code = hip->hipInit(0);
-  if (code == hipSuccess) code = hip->hipGetDeviceCount(count);
+  if (code == hipSuccess) {
+    call = "hipGetDeviceCount";
+    code = hip->hipGetDeviceCount(count);
+  }
   if (code == hipErrorNoDevice || code == hipErrorInvalidDevice) {
     if (hip->hipGetLastError) (void)hip->hipGetLastError();
     *count = 0;
     return GT_OK;
   }
-  return gt_hip_check(hip, code, "hipGetDeviceCount", error);
+  return gt_hip_check(hip, code, call, error);
 }
 
 static void hip_close(gt_device *device) {

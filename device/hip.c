@@ -65,7 +65,11 @@ static gt_status hip_open(int index, gt_device **opened, gt_error *error) {
 
   gt_device *device = gt_alloc(sizeof *device);
   *device = (gt_device){.hip = hip, .index = index};
-  if ((status = gt_hip_enter(device, &previous, error)) != GT_OK) goto failed;
+  status = gt_hip_check(
+      hip, hip->hipDeviceGetAttribute(&device->max_threads, hipDeviceAttributeMaxThreadsPerBlock, index),
+      "hipDeviceGetAttribute(MaxThreadsPerBlock)", error);
+  if (status == GT_OK) status = gt_hip_enter(device, &previous, error);
+  if (status != GT_OK) goto failed;
   status = gt_hip_check(hip, hip->hipStreamCreateWithFlags(&device->stream, hipStreamNonBlocking),
                         "hipStreamCreateWithFlags", error);
   for (int i = 0; i < GT_MAX_EVENTS && status == GT_OK; i++)
@@ -272,6 +276,23 @@ static gt_status hip_fill(gt_device *device, gt_address to, uint32_t word, size_
   return status;
 }
 
+// The runtime multiplies these in 32 bits, and launches what is left of a product that does not fit.
+static gt_status check_sizes(const gt_device *device, const uint32_t grid[3], const uint32_t block[3],
+                             gt_error *error) {
+  uint64_t threads = 1;
+  for (int i = 0; i < 3; i++) {
+    threads *= block[i] <= UINT16_MAX ? block[i] : UINT16_MAX; // either is too many, and three of them fit
+    if (grid[i] == 0 || (uint64_t)grid[i] * block[i] > UINT32_MAX)
+      return gt_fail(error, GT_LAUNCH,
+                     "a grid of %u x %u x %u blocks of %u x %u x %u threads is empty, or too large for HIP",
+                     grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+  }
+  if (threads < 1 || threads > (uint64_t)device->max_threads)
+    return gt_fail(error, GT_LAUNCH, "a block of %u x %u x %u threads: the device takes 1 to %d", block[0],
+                   block[1], block[2], device->max_threads);
+  return GT_OK;
+}
+
 static gt_status hip_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
                             const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
   enum { MAX_POINTERS = 8, MAX_INTEGERS = 4 };
@@ -285,7 +306,8 @@ static gt_status hip_launch(gt_device *device, gt_kernel *kernel, const uint32_t
   for (int i = 0; i < arguments->n_integers; i++)
     parameters[count++] = (void *)(uintptr_t)&arguments->integers[i];
 
-  gt_status status = gt_hip_enter(device, &previous, error);
+  gt_status status = check_sizes(device, grid, block, error);
+  if (status == GT_OK) status = gt_hip_enter(device, &previous, error);
   if (status != GT_OK) return status;
   hipError_t code =
       device->hip->hipModuleLaunchKernel(kernel->function, grid[0], grid[1], grid[2], block[0], block[1],

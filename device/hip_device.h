@@ -15,6 +15,7 @@ typedef struct {
 struct gt_device {
   const gt_hip_functions *hip;
   int index;
+  int max_threads; // per block
   hipStream_t stream;
   hipEvent_t events[GT_MAX_EVENTS];
 };

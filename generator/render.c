@@ -160,8 +160,10 @@ static void write_value(lua_State *L, const char *what) {
     gt_script_raise(L, GT_TEMPLATE, "%s is %s, not text or an integer", what,
                     lua_toboolean(L, 1) ? "true" : "false");
     return;
-  default:
-    gt_script_raise(L, GT_TEMPLATE, "%s is a %s, not text or an integer", what, luaL_typename(L, 1));
+  default: // views have names of their own
+    gt_script_raise(L, GT_TEMPLATE, "%s is a %s, not text or an integer", what,
+                    luaL_getmetafield(L, 1, "__name") == LUA_TSTRING ? lua_tostring(L, -1)
+                                                                     : luaL_typename(L, 1));
   }
 }
 

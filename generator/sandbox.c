@@ -128,8 +128,10 @@ static int is_not_empty(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) return luaL_error(L, "next takes a table alone; use pairs to walk through one");
   lua_settop(L, 1);
   lua_pushnil(L);
-  if (!lua_next(L, 1)) return 0;
-  lua_pushboolean(L, 1);
+  if (lua_next(L, 1))
+    lua_pushboolean(L, 1);
+  else
+    lua_pushnil(L);
   return 1;
 }
 

@@ -1,4 +1,5 @@
-// Tuning: tries configurations of a problem's search spaces on a device, keeps every trial in the cache, and chooses the winner.
+// Tuning: tries configurations of a problem's search spaces on a device, keeps every trial in the cache, and
+// chooses the winner.
 #ifndef GT_TUNER_TUNE_H
 #define GT_TUNER_TUNE_H
 
@@ -18,26 +19,27 @@ void gt_tune_defaults(gt_tune_options *options);
 // What a tuning run tells while it runs. All pointers are valid during the call only.
 typedef struct {
   const gt_problem *problem;
-  size_t done, total;         // trials of this problem
-  size_t failed;              // of those done
-  const gt_trial *last;       // NULL before the first
-  bool cached;                // the last trial came from the cache
-  const char *best;           // configuration, NULL while there is none
+  size_t done, total;   // trials of this problem
+  size_t failed;        // of those done
+  const gt_trial *last; // NULL before the first
+  bool cached;          // the last trial came from the cache
+  const char *best;     // configuration, NULL while there is none
   double best_us, default_us, stream_us;
-  double seconds_left;        // estimate, < 0 unknown
+  double seconds_left; // estimate, < 0 unknown
 } gt_tune_progress;
 
 // The outcome for one problem.
 typedef struct {
-  char *configuration;        // winner, NULL for an empty problem or when nothing was right
+  char *configuration; // winner, NULL for an empty problem or when nothing was right
   double best_us, best_spread_us, default_us, stream_us;
   size_t tried, failed, cached; // trials
-  size_t space;               // configurations in the search space
-  bool empty;                 // n = 0 or c = 0: nothing to launch
+  size_t space;                 // configurations in the search space
+  bool empty;                   // n = 0 or c = 0: nothing to launch
 } gt_tuned;
 void gt_tuned_free(gt_tuned *tuned);
 
-// Tunes one problem. Keeps what was measured when interrupted (GT_INTERRUPTED). GT_FAILED when no configuration gave a right result.
+// Tunes one problem. Keeps what was measured when interrupted (GT_INTERRUPTED). GT_FAILED when no
+// configuration gave a right result.
 gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
                   const gt_tune_options *options, void (*progress)(void *context, const gt_tune_progress *),
                   void *context, gt_tuned *tuned, gt_error *error);

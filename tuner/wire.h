@@ -1,17 +1,27 @@
-// Messages between the tuning parent and its worker processes: a frame is a line of JSON, and as many bytes after it as the line's
-// "payload" says (a code object).
+// Messages between the tuning parent and its worker processes: a frame is a line of JSON, and as many bytes
+// after it as the line's "payload" says (a code object, or arrays of doubles).
 //
+// RENDERED is {"variant":{VARIANT},"source":TEXT}.
 // Parent to worker (each answered by exactly one frame of "event":"done", with "progress" frames before it):
-//   {"do":"open","device":"hip:0"}                              → {"event":"done","status":"OK","fingerprint":{…},"executes":true}
-//   {"do":"problem","problem":TEXT,"direct":{VARIANT,"source":TEXT}}  (direct may be null)
-//                                                               → done: status, "outer" that fits, "default": RESULT
+//   {"do":"open","device":"hip:0"}       (null: none)            → done: status, "device", "fingerprint":{…},
+//   "executes":bool
+//   {"do":"problem","problem":TEXT,"direct":RENDERED}  (direct may be null)
+//                                                               → done: status, "outer" that fits, "slots",
+//                                                               "note", "default": RESULT
 //   {"do":"trial","variant":{VARIANT},"source":TEXT,"check":bool,"time":bool,"timing":{…}}
 //                                                               → done: RESULT, payload = code object
-//   {"do":"compile","arch":TEXT,"source":TEXT}                   → done: status, "log", payload = code object
+//   {"do":"retime","variants":[RENDERED,…],"timing":{…}}         → done: status, "results":[RESULT,…]
+//   {"do":"verify","problem":TEXT,"variant":{VARIANT},"source":TEXT}, payload = grad_output, expected, term
+//   (doubles, NCHW)
+//                                                               → done: RESULT
+//   {"do":"compile","backend":NAME,"arch":TEXT,"source":TEXT}    → done: status, "log", payload = code object
 //   {"do":"quit"}                                               → no answer; the worker exits 0
-// Worker to parent, while it works: {"event":"progress","phase":"compile"|"launch"|"time"}: the parent's timers start here.
-// RESULT: {"event":"done","status":NAME,"message":TEXT,"outcome":NAME,"samples_us":[…],"compile_ms":…,"registers":…,"lds_bytes":…,
-//          "scratch_bytes":…,"checked":bool,"payload":BYTES}
+// Worker to parent, while it works: {"event":"progress","phase":"prepare"|"compile"|"launch"|"check"|"time"}:
+// the parent's timers start here. RESULT:
+// {"status":NAME,"message":TEXT,"outcome":NAME,"samples_us":[…],"compile_ms":…,"registers":…,
+// "lds_bytes":…,"scratch_bytes":…,"checked":bool}.
+// "exiting":true in an answer: the device is in doubt after an error, and the worker ends by itself after
+// this frame.
 #ifndef GT_TUNER_WIRE_H
 #define GT_TUNER_WIRE_H
 
@@ -24,9 +34,16 @@
 // Appends a frame to *buffer. `message` is borrowed; its "payload" key is set here.
 void gt_wire_encode(gt_buffer *buffer, json_t *message, const void *payload, size_t size);
 
-// Takes one frame off the front of *buffer. 1: *message (owned by the caller) and *payload are filled; 0: more bytes are needed;
-// -1: the bytes are no frame.
+// Takes one frame off the front of *buffer. 1: *message (owned by the caller) and *payload are filled; 0:
+// more bytes are needed; -1: the bytes are no frame.
 int gt_wire_decode(gt_buffer *buffer, json_t **message, gt_buffer *payload);
+
+// A JSON string of a text that may hold bytes that are no UTF-8 (compiler logs, device names): those become
+// '?'.
+json_t *gt_wire_text(const char *text);
+
+// The string under a key, or "" where there is none.
+const char *gt_wire_string(const json_t *message, const char *key);
 
 json_t *gt_wire_fingerprint(const gt_fingerprint *fingerprint);
 bool gt_wire_read_fingerprint(const json_t *json, gt_fingerprint *fingerprint);

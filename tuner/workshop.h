@@ -1,4 +1,5 @@
-// The parent's side of a worker process: starts it, sends requests, waits under a time limit, and starts a new one after a crash or a hang.
+// The parent's side of a worker process: starts it, sends requests, waits under a time limit, and starts a
+// new one after a crash or a hang.
 #ifndef GT_TUNER_WORKSHOP_H
 #define GT_TUNER_WORKSHOP_H
 
@@ -28,37 +29,41 @@ const char *gt_workshop_device(const gt_workshop *workshop); // resolved name, "
 bool gt_workshop_executes(const gt_workshop *workshop);
 
 typedef struct {
-  double tolerance;      // relative spread of the last batches at which timing stops, 0.01
-  double batch_us;       // a batch is doubled until it takes as long, 1000
+  double tolerance; // relative spread of the last batches at which timing stops, 0.01
+  double batch_us;  // a batch is doubled until it takes as long, 1000
   int min_batches, max_batches;
-  double max_seconds;    // of timing per trial
-  bool warm;             // caches left warm between launches; default is cold
+  double max_seconds; // of timing per trial
+  bool warm;          // caches left warm between launches; default is cold
+  double drop_us;     // > 0: three samples are enough of what is slower than this
 } gt_timing_options;
 void gt_timing_defaults(gt_timing_options *options);
 
-// Prepares the problem on the device: inputs, float64 reference, result of `direct` (may be NULL). It is repeated by itself in a new
-// worker after a crash. GT_OUT_OF_MEMORY when it does not fit.
+// Prepares the problem on the device: inputs, float64 reference, result of `direct` (may be NULL). It is
+// repeated by itself in a new worker after a crash. GT_OUT_OF_MEMORY when it does not fit.
 gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct,
                               gt_error *error);
 
-// Compiles, checks (unless the device executes nothing, or check is false: for `stream`) and times one variant. Whatever happens to the
-// worker becomes the trial's outcome; the status is not GT_OK only when no worker can be had any more or on interruption
-// (GT_INTERRUPTED). The caller frees *trial; *code receives the code object of an ok trial.
+// Compiles, checks (unless the device executes nothing, or check is false: for `stream`) and times one
+// variant. Whatever happens to the worker becomes the trial's outcome; the status is not GT_OK only when no
+// worker can be had any more or on interruption (GT_INTERRUPTED). The caller frees *trial; *code receives the
+// code object of an ok trial.
 gt_status gt_workshop_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
                             const gt_timing_options *timing, gt_trial *trial, gt_buffer *code,
                             gt_error *error);
 
-// Times several variants that were tried before once more, interleaved, in the same worker; medians and spreads in `trials`.
+// Times several variants that were tried before once more, interleaved, in the same worker; medians and
+// spreads in `trials`.
 gt_status gt_workshop_retime(gt_workshop *workshop, const gt_variant *variants, size_t count,
                              const gt_timing_options *timing, gt_trial *trials, gt_error *error);
 
-// Checks one variant against an explicit expected result (`verify`): runs it on grad_output and compares. All values as doubles in NCHW
-// order; tolerances as tests/oracle/README.md states them. outcome and message say what happened.
+// Checks one variant against an explicit expected result (`verify`): runs it on grad_output and compares. All
+// values as doubles in NCHW order; tolerances as tests/oracle/README.md states them. outcome and message say
+// what happened.
 typedef struct {
   const gt_problem *problem;
   const double *grad_output; // exactly representable in the problem's data type
   const double *expected;
-  const double *term;        // per element of grad_input, the largest |weight · gradient| summed into it
+  const double *term; // per element of grad_input, the largest |weight · gradient| summed into it
 } gt_case;
 gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, const gt_case *which,
                              gt_outcome *outcome, gt_buffer *message, gt_error *error);

@@ -1,0 +1,211 @@
+#include "tuner/bench.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SLOTS 65536
+#define CPU_BYTES ((int64_t)64 << 20) // of all slots together on a CPU: its memory is the host's
+#define CHUNK_BYTES ((size_t)16 << 20)
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+// How many slots to ask for: a round over them moves twice the last-level cache, within the memory that may
+// be used.
+static int wanted_slots(const gt_open_device *open, int64_t slot_bytes, uint64_t free_bytes) {
+  int64_t bytes = 2 * open->fingerprint.last_level_cache_bytes;
+  if (open->fingerprint.is_cpu) bytes = smaller(bytes, CPU_BYTES);
+  int64_t slots = (bytes + slot_bytes - 1) / slot_bytes;
+  if (open->fingerprint.is_cpu) slots = smaller(slots, CPU_BYTES / slot_bytes);
+  // Rotation is worth no more than part of the memory: workspaces need some too.
+  slots = smaller(slots, (int64_t)(free_bytes / 10 * 6) / slot_bytes);
+  slots = smaller(slots, MAX_SLOTS);
+  return slots < 1 ? 1 : (int)slots;
+}
+
+static gt_status make_buffers(gt_bench *bench, int64_t outer, int slots, gt_error *error) {
+  int64_t element = (int64_t)gt_dtype_bytes(bench->problem.dtype);
+  gt_guarded_free(bench->open, &bench->grad_output);
+  gt_guarded_free(bench->open, &bench->grad_input);
+  gt_status status = gt_guarded_make(bench->open, "grad_output", outer * bench->out_slice * element, slots,
+                                     &bench->grad_output, error);
+  if (status == GT_OK)
+    status = gt_guarded_make(bench->open, "grad_input", outer * bench->in_slice * element, slots,
+                             &bench->grad_input, error);
+  bench->outer = outer;
+  bench->slots = slots;
+  return status;
+}
+
+// Allocates as much as is wanted, or what can be had: fewer slots first, then fewer outer indices.
+static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
+  int64_t element = (int64_t)gt_dtype_bytes(bench->problem.dtype);
+  int64_t per_outer = (bench->in_slice + bench->out_slice) * element;
+  int64_t outer = gt_problem_outer(&bench->problem);
+  uint64_t free_bytes = 0;
+  gt_status status = bench->open->backend->free_memory(bench->open->device, &free_bytes, error);
+  if (status != GT_OK) return status;
+
+  int64_t most = (int64_t)(free_bytes / 100 * 95) / per_outer;
+  if (!whole && most >= 1) outer = smaller(outer, most);
+  int slots = whole ? 1 : wanted_slots(bench->open, gt_guarded_total(outer * per_outer, 1), free_bytes);
+  for (;;) {
+    status = make_buffers(bench, outer, slots, error);
+    if (status != GT_OUT_OF_MEMORY) return status;
+    if (slots > 1)
+      slots /= 2;
+    else if (outer > 1 && !whole)
+      outer /= 2;
+    else
+      return gt_fail(error, GT_OUT_OF_MEMORY,
+                     "grad_output and grad_input need %" PRId64 " MiB%s, the device has %" PRIu64 " MiB free",
+                     (outer * per_outer) >> 20, whole ? "" : " for a single outer index", free_bytes >> 20);
+  }
+}
+
+static gt_status fill_inputs(gt_bench *bench, const void *values, gt_error *error) {
+  const gt_backend *backend = bench->open->backend;
+  gt_device *device = bench->open->device;
+  size_t element = gt_dtype_bytes(bench->problem.dtype);
+  uint64_t count = (uint64_t)(bench->outer * bench->out_slice), chunk = CHUNK_BYTES / element;
+  gt_address to = gt_guarded_slot(&bench->grad_output, 0);
+  if (values) return backend->write(device, to, values, count * element, error);
+
+  gt_status status = GT_OK;
+  gt_inputs inputs;
+  gt_inputs_open(&inputs, bench->problem.dtype);
+  void *host = gt_alloc(CHUNK_BYTES);
+  for (uint64_t first = 0; first < count && status == GT_OK; first += chunk) {
+    size_t n = (size_t)(count - first < chunk ? count - first : chunk);
+    gt_inputs_fill(&inputs, first, n, host);
+    status = backend->write(device, to + first * element, host, n * element, error);
+  }
+  free(host);
+  gt_inputs_close(&inputs);
+  return status;
+}
+
+gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *values, gt_bench *bench,
+                        gt_error *error) {
+  int64_t outer = gt_problem_outer(problem);
+  *bench = (gt_bench){.open = open, .problem = *problem, .outer = outer, .slots = 1};
+  if (outer < 1 || gt_problem_inner(problem) < 1)
+    return gt_fail(error, GT_USAGE, "an empty problem has nothing to launch");
+  bench->in_slice = gt_problem_in_elements(problem) / outer;
+  bench->out_slice = gt_problem_out_elements(problem) / outer;
+  if (!open->backend->executes) return GT_OK;
+
+  gt_status status = allocate(bench, values != NULL, error);
+  if (status == GT_OK) status = fill_inputs(bench, values, error);
+  if (status == GT_OK) status = gt_guarded_spread(open, &bench->grad_output, error);
+  if (status == GT_OK) status = open->backend->synchronize(open->device, error);
+  if (status != GT_OK) gt_bench_close(bench);
+  return status;
+}
+
+void gt_bench_close(gt_bench *bench) {
+  if (!bench->open) return;
+  gt_guarded_free(bench->open, &bench->grad_output);
+  gt_guarded_free(bench->open, &bench->grad_input);
+  *bench = (gt_bench){0};
+}
+
+static int larger(int a, int b) {
+  return a > b ? a : b;
+}
+
+gt_status gt_loaded_open(gt_bench *bench, const gt_variant *variant, const void *code, size_t size,
+                         gt_loaded *loaded, gt_error *error) {
+  const gt_backend *backend = bench->open->backend;
+  gt_device *device = bench->open->device;
+  *loaded = (gt_loaded){.bench = bench, .n_launches = variant->n_launches, .info = {-1, -1, -1, -1}};
+  gt_status status = backend->load(device, code, size, &loaded->module, error);
+  if (status != GT_OK) loaded->module = NULL;
+  for (int i = 0; status == GT_OK && i < variant->n_launches; i++) {
+    const gt_launch_rule *rule = &variant->launches[i];
+    gt_kernel_info info = {-1, -1, -1, -1};
+    status = backend->kernel(device, loaded->module, rule->kernel, &loaded->kernels[i], error);
+    if (status == GT_OK) status = backend->kernel_info(device, loaded->kernels[i], &info, error);
+    if (status == GT_OK) status = gt_launch_grid(rule, bench->outer, loaded->grid[i], error);
+    memcpy(loaded->block[i], rule->block, sizeof rule->block);
+    loaded->info.registers = larger(loaded->info.registers, info.registers);
+    loaded->info.lds_bytes = larger(loaded->info.lds_bytes, info.lds_bytes);
+    loaded->info.scratch_bytes = larger(loaded->info.scratch_bytes, info.scratch_bytes);
+  }
+  int64_t workspace = gt_variant_workspace(variant, bench->outer);
+  if (status == GT_OK && workspace > 0 && backend->executes) {
+    if (workspace > INT64_MAX / 2)
+      status = gt_fail(error, GT_OUT_OF_MEMORY, "workspace size overflows");
+    else
+      status = gt_guarded_make(bench->open, "workspace", workspace, 1, &loaded->workspace, error);
+  }
+  if (status != GT_OK) gt_loaded_close(loaded);
+  return status;
+}
+
+void gt_loaded_close(gt_loaded *loaded) {
+  if (!loaded->bench) return;
+  gt_open_device *open = loaded->bench->open;
+  gt_guarded_free(open, &loaded->workspace);
+  if (loaded->module) open->backend->unload(open->device, loaded->module);
+  *loaded = (gt_loaded){0};
+}
+
+gt_status gt_loaded_launch(gt_loaded *loaded, int slot, gt_error *error) {
+  gt_bench *bench = loaded->bench;
+  gt_arguments arguments = {.n_pointers = 3, .integers = {bench->outer}, .n_integers = 1};
+  if (bench->open->backend->executes) {
+    arguments.pointers[0] = gt_guarded_slot(&bench->grad_output, slot);
+    arguments.pointers[1] = gt_guarded_slot(&bench->grad_input, slot);
+    if (loaded->workspace.base) arguments.pointers[2] = gt_guarded_slot(&loaded->workspace, 0);
+  }
+  for (int i = 0; i < loaded->n_launches; i++) {
+    const uint32_t *grid = loaded->grid[i];
+    if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) continue;
+    gt_status status = bench->open->backend->launch(bench->open->device, loaded->kernels[i], grid,
+                                                    loaded->block[i], &arguments, error);
+    if (status != GT_OK) return status;
+  }
+  return GT_OK;
+}
+
+gt_status gt_loaded_run(gt_loaded *loaded, int slot, uint32_t poison, bool *intact, gt_buffer *what,
+                        gt_error *error) {
+  gt_bench *bench = loaded->bench;
+  gt_open_device *open = bench->open;
+  *intact = true;
+  gt_status status = GT_OK;
+  if (open->backend->executes) {
+    status = gt_guarded_poison(open, &bench->grad_input, slot, poison, error);
+    if (status == GT_OK && loaded->workspace.base)
+      status = gt_guarded_poison(open, &loaded->workspace, 0, poison, error);
+  }
+  if (status == GT_OK) status = gt_loaded_launch(loaded, slot, error);
+  if (status == GT_OK) status = open->backend->synchronize(open->device, error);
+  if (!open->backend->executes) return status;
+
+  if (status == GT_OK) status = gt_guarded_check(open, &bench->grad_input, slot, intact, what, error);
+  if (status == GT_OK && *intact)
+    status = gt_guarded_check(open, &bench->grad_output, slot, intact, what, error);
+  if (status == GT_OK && *intact && loaded->workspace.base)
+    status = gt_guarded_check(open, &loaded->workspace, 0, intact, what, error);
+  return status;
+}
+
+gt_status gt_loaded_batch(void *context, int count, double *us, gt_error *error) {
+  gt_loaded *loaded = context;
+  gt_bench *bench = loaded->bench;
+  const gt_backend *backend = bench->open->backend;
+  gt_device *device = bench->open->device;
+  gt_status status = backend->mark(device, 0, error);
+  for (int i = 0; status == GT_OK && i < count; i++) {
+    int slot = loaded->warm ? 0 : bench->next_slot;
+    bench->next_slot = (bench->next_slot + 1) % bench->slots;
+    status = gt_loaded_launch(loaded, slot, error);
+  }
+  if (status == GT_OK) status = backend->mark(device, 1, error);
+  if (status == GT_OK) status = backend->elapsed(device, 0, 1, us, error);
+  return status;
+}

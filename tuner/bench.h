@@ -1,0 +1,57 @@
+// A problem on a device: its buffers and its launches. Lives in the worker.
+//
+// Caches are cold because inputs and outputs rotate: there are as many pairs of grad_output and grad_input
+// ("slots") as move twice the last-level cache in one round, and every launch sequence takes the next one.
+// All slots hold the same grad_output, so that any of them gives the same result.
+#ifndef GT_TUNER_BENCH_H
+#define GT_TUNER_BENCH_H
+
+#include "device/device.h"
+#include "generator/variant.h"
+#include "tuner/guard.h"
+#include "tuner/storage.h"
+#include "tuner/timing.h"
+
+typedef struct {
+  gt_open_device *open; // borrowed
+  gt_problem problem;
+  int64_t outer;               // of the buffers: less than the problem's when that does not fit
+  int64_t in_slice, out_slice; // elements of grad_input and grad_output per outer index
+  int slots;
+  int next_slot;
+  gt_guarded grad_output, grad_input;
+} gt_bench;
+
+// Makes the buffers and fills grad_output: with `values` (the whole tensor in storage form; one slot) or,
+// where that is NULL, with gt_inputs. GT_OUT_OF_MEMORY, with sizes, when not even one outer index fits. On a
+// device that executes nothing there are no buffers.
+gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *values, gt_bench *bench,
+                        gt_error *error);
+void gt_bench_close(gt_bench *bench); // harmless on a zeroed bench
+
+// A compiled variant, ready to launch on a bench.
+typedef struct {
+  gt_bench *bench; // borrowed
+  gt_module *module;
+  int n_launches;
+  gt_kernel *kernels[GT_MAX_LAUNCHES];
+  uint32_t grid[GT_MAX_LAUNCHES][3], block[GT_MAX_LAUNCHES][3];
+  gt_kernel_info info; // the largest of its kernels' needs
+  gt_guarded workspace;
+  bool warm; // stay on slot 0
+} gt_loaded;
+gt_status gt_loaded_open(gt_bench *bench, const gt_variant *variant, const void *code, size_t size,
+                         gt_loaded *loaded, gt_error *error);
+void gt_loaded_close(gt_loaded *loaded); // harmless on a zeroed one
+
+// All launches of the variant, once, on a slot. Asynchronous.
+gt_status gt_loaded_launch(gt_loaded *loaded, int slot, gt_error *error);
+
+// Poisons output and workspace, launches on a slot, waits, and looks at the canaries.
+gt_status gt_loaded_run(gt_loaded *loaded, int slot, uint32_t poison, bool *intact, gt_buffer *what,
+                        gt_error *error);
+
+// gt_batch: `context` is a gt_loaded.
+gt_status gt_loaded_batch(void *context, int count, double *us, gt_error *error);
+
+#endif

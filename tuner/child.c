@@ -1,0 +1,284 @@
+#include "tuner/child.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <uv.h>
+
+#include "tuner/wire.h"
+#include "tuner/workshop.h"
+
+#define WORDS_BYTES 2048 // of stderr that are kept
+#define KILL_SECONDS 30  // a process that hangs inside a driver may not die: it is left behind then
+#define TICK_MS 50       // how soon an interruption is noticed
+
+// The one exception to "no global state": a signal handler knows no handle.
+static volatile sig_atomic_t interrupted;
+void gt_workshop_interrupt(void) {
+  interrupted = 1;
+}
+
+struct gt_child {
+  uv_loop_t loop;
+  uv_process_t process;
+  uv_pipe_t to, from, errors;
+  uv_timer_t timer, tick;
+  bool exited, ended_output, ended_errors, timed_out;
+  int64_t exit_status;
+  int exit_signal;
+  gt_buffer received;
+  gt_buffer words; // the last of stderr
+  char block[65536], errors_block[4096];
+};
+
+// While libuv may write to a process that is gone, SIGPIPE is blocked, and taken away where one came: a
+// library must leave the program's signal handling alone.
+typedef struct {
+  sigset_t before;
+  bool was_pending;
+} pipe_guard;
+
+static pipe_guard block_sigpipe(void) {
+  pipe_guard guard;
+  sigset_t pipe_set, pending;
+  sigemptyset(&pipe_set);
+  sigaddset(&pipe_set, SIGPIPE);
+  sigpending(&pending);
+  guard.was_pending = sigismember(&pending, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe_set, &guard.before);
+  return guard;
+}
+
+static void unblock_sigpipe(const pipe_guard *guard) {
+  sigset_t pipe_set;
+  sigemptyset(&pipe_set);
+  sigaddset(&pipe_set, SIGPIPE);
+  if (!guard->was_pending) sigtimedwait(&pipe_set, NULL, &(struct timespec){0});
+  pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+}
+
+static void on_exit_of_process(uv_process_t *process, int64_t status, int signal) {
+  gt_child *child = process->data;
+  child->exited = true;
+  child->exit_status = status;
+  child->exit_signal = signal;
+}
+
+static void give_block(uv_handle_t *handle, size_t size, uv_buf_t *buffer) {
+  (void)size;
+  gt_child *child = handle->data;
+  *buffer = uv_buf_init(child->block, sizeof child->block);
+}
+
+static void on_output(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer) {
+  gt_child *child = stream->data;
+  if (length > 0) gt_buffer_append(&child->received, buffer->base, (size_t)length);
+  if (length < 0) {
+    child->ended_output = true;
+    uv_read_stop(stream);
+  }
+}
+
+static void give_errors_block(uv_handle_t *handle, size_t size, uv_buf_t *buffer) {
+  (void)size;
+  gt_child *child = handle->data;
+  *buffer = uv_buf_init(child->errors_block, sizeof child->errors_block);
+}
+
+static void on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer) {
+  gt_child *child = stream->data;
+  if (length < 0) {
+    child->ended_errors = true;
+    uv_read_stop(stream);
+  }
+  if (length <= 0) return;
+  gt_buffer_append(&child->words, buffer->base, (size_t)length);
+  if (child->words.length > WORDS_BYTES) {
+    size_t surplus = child->words.length - WORDS_BYTES;
+    memmove(child->words.data, child->words.data + surplus, WORDS_BYTES + 1);
+    child->words.length = WORDS_BYTES;
+  }
+}
+
+static void on_timer(uv_timer_t *timer) {
+  ((gt_child *)timer->data)->timed_out = true;
+}
+static void on_tick(uv_timer_t *timer) {
+  (void)timer;
+} // only wakes the loop up
+
+gt_status gt_child_start(const char *program, gt_child **result, gt_error *error) {
+  gt_child *child = gt_alloc(sizeof *child);
+  *result = NULL;
+  if (uv_loop_init(&child->loop) != 0) {
+    free(child);
+    return gt_fail(error, GT_IO, "cannot make an event loop");
+  }
+  child->process.data = child->to.data = child->from.data = child->errors.data = child->timer.data =
+      child->tick.data = child;
+  uv_timer_init(&child->loop, &child->timer);
+  uv_timer_init(&child->loop, &child->tick);
+  uv_pipe_init(&child->loop, &child->to, 0);
+  uv_pipe_init(&child->loop, &child->from, 0);
+  uv_pipe_init(&child->loop, &child->errors, 0);
+
+  char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--worker", NULL};
+  uv_stdio_container_t stdio[3] = {
+      {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&child->to},
+      {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&child->from},
+      {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&child->errors}};
+  uv_process_options_t options = {
+      .exit_cb = on_exit_of_process, .file = program, .args = arguments, .stdio = stdio, .stdio_count = 3};
+  int failure = uv_spawn(&child->loop, &child->process, &options);
+  if (failure) {
+    child->exited = true;
+    gt_child_end(child);
+    return gt_fail(error, GT_IO, "cannot start the worker process %s: %s", program, uv_strerror(failure));
+  }
+  uv_read_start((uv_stream_t *)&child->from, give_block, on_output);
+  uv_read_start((uv_stream_t *)&child->errors, give_errors_block, on_errors);
+  *result = child;
+  return GT_OK;
+}
+
+static void close_handle(uv_handle_t *handle, void *context) {
+  (void)context;
+  if (!uv_is_closing(handle)) uv_close(handle, NULL);
+}
+
+void gt_child_end(gt_child *child) {
+  if (!child) return;
+  pipe_guard guard = block_sigpipe();
+  if (!child->exited) {
+    uv_process_kill(&child->process, SIGKILL);
+    uv_update_time(&child->loop);
+    child->timed_out = false;
+    uv_timer_start(&child->timer, on_timer, 1000 * KILL_SECONDS, 0);
+  }
+  while (!child->exited && !child->timed_out) uv_run(&child->loop, UV_RUN_ONCE);
+  uv_walk(&child->loop, close_handle, NULL);
+  uv_run(&child->loop, UV_RUN_DEFAULT);
+  uv_loop_close(&child->loop);
+  unblock_sigpipe(&guard);
+  gt_buffer_free(&child->received);
+  gt_buffer_free(&child->words);
+  free(child);
+}
+
+typedef struct {
+  uv_write_t request;
+  gt_buffer frame;
+} outgoing;
+
+static void on_written(uv_write_t *request, int status) {
+  (void)status; // a process that no longer reads is one that ended, and that shows by itself
+  outgoing *out = request->data;
+  gt_buffer_free(&out->frame);
+  free(out);
+}
+
+void gt_child_send(gt_child *child, json_t *message, const void *payload, size_t size) {
+  outgoing *out = gt_alloc(sizeof *out);
+  out->request.data = out;
+  gt_wire_encode(&out->frame, message, payload, size);
+  // A uv_buf_t's length may be of 32 bits: long frames go as several.
+  const size_t piece = (size_t)1 << 30;
+  unsigned count = (unsigned)((out->frame.length + piece - 1) / piece);
+  uv_buf_t *buffers = gt_alloc(count * sizeof *buffers);
+  for (unsigned i = 0; i < count; i++) {
+    size_t start = i * piece, rest = out->frame.length - start;
+    buffers[i] = uv_buf_init(out->frame.data + start, (unsigned)(rest < piece ? rest : piece));
+  }
+  pipe_guard guard = block_sigpipe();
+  int failure = uv_write(&out->request, (uv_stream_t *)&child->to, buffers, count, on_written);
+  unblock_sigpipe(&guard);
+  free(buffers);
+  if (failure) on_written(&out->request, failure);
+}
+
+gt_child_event gt_child_wait(gt_child *child, double seconds, json_t **message, gt_buffer *payload) {
+  gt_child_event event;
+  pipe_guard guard = block_sigpipe();
+  child->timed_out = false;
+  uv_update_time(&child->loop);
+  uv_timer_start(&child->timer, on_timer, (uint64_t)(1e3 * seconds) + 1, 0);
+  uv_timer_start(&child->tick, on_tick, TICK_MS, TICK_MS);
+  for (;;) {
+    if (interrupted) {
+      interrupted = 0;
+      event = GT_CHILD_INTERRUPTED;
+      break;
+    }
+    int got = gt_wire_decode(&child->received, message, payload);
+    if (got) {
+      event = got > 0 ? GT_CHILD_FRAME : GT_CHILD_GARBAGE;
+      break;
+    }
+    if (child->timed_out) {
+      event = GT_CHILD_TIMEOUT;
+      break;
+    }
+    // What it sent before its end comes first. Compilers that it started may hold its stderr open for longer.
+    if (child->exited && child->ended_output) {
+      for (int i = 0; i < 10 && !child->ended_errors; i++) uv_run(&child->loop, UV_RUN_NOWAIT);
+      event = GT_CHILD_ENDED;
+      break;
+    }
+    uv_run(&child->loop, UV_RUN_ONCE);
+  }
+  uv_timer_stop(&child->timer);
+  uv_timer_stop(&child->tick);
+  unblock_sigpipe(&guard);
+  return event;
+}
+
+void gt_child_quit(gt_child *child, double seconds) {
+  json_t *quit = json_pack("{s:s}", "do", "quit"), *message = NULL;
+  gt_buffer payload = {0};
+  gt_child_send(child, quit, NULL, 0);
+  json_decref(quit);
+  gt_child_event event;
+  while ((event = gt_child_wait(child, seconds, &message, &payload)) == GT_CHILD_FRAME) json_decref(message);
+  if (event == GT_CHILD_INTERRUPTED) interrupted = 1; // it was meant for a call that can return it
+  gt_buffer_free(&payload);
+}
+
+static const char *signal_name(int signal) {
+  switch (signal) {
+  case SIGSEGV:
+    return " (SIGSEGV)";
+  case SIGABRT:
+    return " (SIGABRT)";
+  case SIGBUS:
+    return " (SIGBUS)";
+  case SIGFPE:
+    return " (SIGFPE)";
+  case SIGILL:
+    return " (SIGILL)";
+  case SIGKILL:
+    return " (SIGKILL)";
+  case SIGTERM:
+    return " (SIGTERM)";
+  default:
+    return "";
+  }
+}
+
+void gt_child_epitaph(const gt_child *child, gt_buffer *text) {
+  if (!child->exited)
+    gt_buffer_print(text, "still running");
+  else if (child->exit_signal)
+    gt_buffer_print(text, "killed by signal %d%s", child->exit_signal, signal_name(child->exit_signal));
+  else
+    gt_buffer_print(text, "exited with status %d", (int)child->exit_status);
+}
+
+void gt_child_last_words(const gt_child *child, gt_buffer *text) {
+  size_t length = child->words.length;
+  while (length && (child->words.data[length - 1] == '\n' || child->words.data[length - 1] == ' ')) length--;
+  for (size_t i = 0; i < length; i++) { // neither a zero nor half a character may come into messages
+    unsigned char c = (unsigned char)child->words.data[i];
+    gt_buffer_append(text, c && c < 0x80 ? &child->words.data[i] : "?", 1);
+  }
+}

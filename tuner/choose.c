@@ -1,0 +1,40 @@
+#include "tuner/choose.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "tuner/timing.h"
+
+bool gt_choose_beats(const gt_trial *one, const gt_trial *other) {
+  double gain = other->median_us - one->median_us;
+  double noise = 2 * hypot(gt_median_error(one->spread_us, one->n_samples),
+                           gt_median_error(other->spread_us, other->n_samples));
+  return gain > noise && gain > GT_CHOOSE_MARGIN * one->median_us;
+}
+
+static bool is_timed(const gt_trial *trial) {
+  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
+}
+
+// Order among the tied. Unknown register counts come last.
+static bool is_preferred(const gt_trial *one, const gt_trial *other) {
+  int a = one->registers < 0 ? INT_MAX : one->registers,
+      b = other->registers < 0 ? INT_MAX : other->registers;
+  return a != b ? a < b : strcmp(one->configuration, other->configuration) < 0;
+}
+
+int gt_choose(const gt_trial *trials, size_t count, int incumbent) {
+  int best = -1;
+  for (size_t i = 0; i < count; i++)
+    if (is_timed(&trials[i]) && (best < 0 || trials[i].median_us < trials[best].median_us)) best = (int)i;
+  if (best < 0) return -1;
+  if (incumbent >= 0 && is_timed(&trials[incumbent]) && !gt_choose_beats(&trials[best], &trials[incumbent]))
+    return incumbent;
+  int winner = best;
+  for (size_t i = 0; i < count; i++)
+    if (is_timed(&trials[i]) && !gt_choose_beats(&trials[best], &trials[i]) &&
+        is_preferred(&trials[i], &trials[winner]))
+      winner = (int)i;
+  return winner;
+}

@@ -1,0 +1,304 @@
+#include "tuner/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tuner/trial.h"
+#include "tuner/wire.h"
+
+typedef struct {
+  int in, out;
+  gt_buffer received;
+  gt_session session;
+} worker;
+
+static bool write_all(int out, const char *data, size_t length) {
+  while (length) {
+    ssize_t written = write(out, data, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    data += written;
+    length -= (size_t)written;
+  }
+  return true;
+}
+
+// Sends a frame and releases the message. A parent that is gone is noticed at the next read.
+static void send_frame(worker *w, json_t *message, const gt_buffer *payload) {
+  gt_buffer frame = {0};
+  gt_wire_encode(&frame, message, payload ? payload->data : NULL, payload ? payload->length : 0);
+  if (!write_all(w->out, frame.data, frame.length)) _exit(1);
+  gt_buffer_free(&frame);
+  json_decref(message);
+}
+
+static void send_progress(void *context, const char *phase) {
+  send_frame(context, json_pack("{s:s, s:s}", "event", "progress", "phase", phase), NULL);
+}
+
+static json_t *answer(gt_status status, const char *message) {
+  return json_pack("{s:s, s:s, s:o}", "event", "done", "status", gt_status_name(status), "message",
+                   gt_wire_text(status == GT_OK ? "" : message));
+}
+
+static json_t *result_to_json(const gt_result *result) {
+  json_t *samples = json_array();
+  for (size_t i = 0; i < result->samples.count; i++)
+    json_array_append_new(samples, json_real(result->samples.us[i]));
+  return json_pack("{s:s, s:o, s:s, s:o, s:f, s:i, s:i, s:i, s:b}", "status", gt_status_name(result->status),
+                   "message", gt_wire_text(result->message.data), "outcome", gt_outcome_name(result->outcome),
+                   "samples_us", samples, "compile_ms", result->compile_ms, "registers",
+                   result->info.registers, "lds_bytes", result->info.lds_bytes, "scratch_bytes",
+                   result->info.scratch_bytes, "checked", (int)result->checked);
+}
+
+// Reads {"variant":{…},"source":TEXT}.
+static gt_status read_variant(const json_t *json, gt_variant *variant, gt_error *error) {
+  gt_status status = gt_variant_from_json(json_object_get(json, "variant"), variant, error);
+  const char *source = json_string_value(json_object_get(json, "source"));
+  if (status == GT_OK && !source) status = gt_fail(error, GT_CORRUPT, "request without a source");
+  if (status == GT_OK) variant->source = gt_strdup(source);
+  return status;
+}
+
+static gt_timing_options read_timing(const json_t *json) {
+  gt_timing_options timing;
+  gt_timing_defaults(&timing);
+  const json_t *from = json_object_get(json, "timing"), *value;
+  if ((value = json_object_get(from, "tolerance"))) timing.tolerance = json_number_value(value);
+  if ((value = json_object_get(from, "batch_us"))) timing.batch_us = json_number_value(value);
+  if ((value = json_object_get(from, "min_batches"))) timing.min_batches = (int)json_integer_value(value);
+  if ((value = json_object_get(from, "max_batches"))) timing.max_batches = (int)json_integer_value(value);
+  if ((value = json_object_get(from, "max_seconds"))) timing.max_seconds = json_number_value(value);
+  if ((value = json_object_get(from, "drop_us"))) timing.drop_us = json_number_value(value);
+  timing.warm = json_is_true(json_object_get(from, "warm"));
+  return timing;
+}
+
+static json_t *do_open(worker *w, const json_t *request) {
+  gt_error error = {0};
+  const char *device = json_string_value(json_object_get(request, "device"));
+  if (!device) return answer(GT_OK, "");
+  gt_status status = gt_device_open(device, &w->session.open, &error);
+  json_t *done = answer(status, error.text);
+  if (status == GT_OK) {
+    json_object_set_new(done, "device", gt_wire_text(w->session.open.name));
+    json_object_set_new(done, "fingerprint", gt_wire_fingerprint(&w->session.open.fingerprint));
+    json_object_set_new(done, "executes", json_boolean(w->session.open.backend->executes));
+  } else {
+    w->session.open = (gt_open_device){0};
+  }
+  return done;
+}
+
+static gt_status require_device(const worker *w, gt_error *error) {
+  return w->session.open.backend ? GT_OK : gt_fail(error, GT_NO_DEVICE, "this worker has no device open");
+}
+
+static json_t *do_problem(worker *w, const json_t *request) {
+  gt_error error = {0};
+  gt_problem problem;
+  gt_variant direct = {0};
+  gt_result result = {0};
+  gt_buffer note = {0};
+  bool with_direct = json_is_object(json_object_get(request, "direct"));
+  gt_status status = require_device(w, &error);
+  if (status == GT_OK) status = gt_problem_parse(gt_wire_string(request, "problem"), &problem, &error);
+  if (status == GT_OK && with_direct)
+    status = read_variant(json_object_get(request, "direct"), &direct, &error);
+  if (status == GT_OK)
+    status = gt_session_problem(&w->session, &problem, with_direct ? &direct : NULL, &result, &note, &error);
+  json_t *done = answer(status, error.text);
+  if (status == GT_OK) {
+    json_object_set_new(done, "outer", json_integer(w->session.bench.outer));
+    json_object_set_new(done, "slots", json_integer(w->session.bench.slots));
+    json_object_set_new(done, "note", gt_wire_text(note.data));
+    json_object_set_new(done, "default", result_to_json(&result));
+  }
+  gt_buffer_free(&note);
+  gt_result_free(&result);
+  gt_variant_free(&direct);
+  return done;
+}
+
+static json_t *finish_result(gt_result *result, gt_buffer *payload) {
+  json_t *done = result_to_json(result);
+  json_object_set_new(done, "event", json_string("done"));
+  if (payload && result->outcome == GT_OUTCOME_OK)
+    gt_buffer_append(payload, result->code.data, result->code.length);
+  gt_result_free(result);
+  return done;
+}
+
+static json_t *do_trial(worker *w, const json_t *request, gt_buffer *payload) {
+  gt_error error = {0};
+  gt_variant variant = {0};
+  gt_result result = {0};
+  gt_timing_options timing = read_timing(request);
+  gt_status status = require_device(w, &error);
+  if (status == GT_OK) status = read_variant(request, &variant, &error);
+  if (status == GT_OK)
+    gt_session_trial(&w->session, &variant, json_is_true(json_object_get(request, "check")),
+                     json_is_true(json_object_get(request, "time")), &timing, &result);
+  gt_variant_free(&variant);
+  return status == GT_OK ? finish_result(&result, payload) : answer(status, error.text);
+}
+
+static json_t *do_retime(worker *w, const json_t *request) {
+  gt_error error = {0};
+  gt_timing_options timing = read_timing(request);
+  const json_t *list = json_object_get(request, "variants");
+  size_t count = json_array_size(list);
+  gt_variant *variants = gt_alloc(count * sizeof *variants);
+  gt_result *results = gt_alloc(count * sizeof *results);
+  gt_status status = require_device(w, &error);
+  for (size_t i = 0; i < count && status == GT_OK; i++)
+    status = read_variant(json_array_get(list, i), &variants[i], &error);
+  if (status == GT_OK) gt_session_retime(&w->session, variants, count, &timing, results);
+  json_t *done = answer(status, error.text);
+  json_t *array = json_array();
+  for (size_t i = 0; i < count && status == GT_OK; i++)
+    json_array_append_new(array, result_to_json(&results[i]));
+  json_object_set_new(done, "results", array);
+  for (size_t i = 0; i < count; i++) {
+    gt_variant_free(&variants[i]);
+    gt_result_free(&results[i]);
+  }
+  free(variants);
+  free(results);
+  return done;
+}
+
+static json_t *do_verify(worker *w, const json_t *request, const gt_buffer *values) {
+  gt_error error = {0};
+  gt_problem problem;
+  gt_variant variant = {0};
+  gt_result result = {0};
+  gt_status status = require_device(w, &error);
+  if (status == GT_OK) status = gt_problem_parse(gt_wire_string(request, "problem"), &problem, &error);
+  if (status == GT_OK) status = read_variant(request, &variant, &error);
+  if (status == GT_OK) {
+    size_t out = (size_t)gt_problem_out_elements(&problem), in = (size_t)gt_problem_in_elements(&problem);
+    if (values->length != (out + 2 * in) * sizeof(double)) {
+      status =
+          gt_fail(&error, GT_CORRUPT, "verify: %zu bytes of values do not fit the problem", values->length);
+    } else {
+      const double *grad_output = (const double *)(const void *)values->data;
+      gt_session_verify(&w->session, &problem, &variant, grad_output, grad_output + out,
+                        grad_output + out + in, &result);
+    }
+  }
+  gt_variant_free(&variant);
+  return status == GT_OK ? finish_result(&result, NULL) : answer(status, error.text);
+}
+
+static json_t *do_compile(worker *w, const json_t *request, gt_buffer *payload) {
+  gt_error error = {0};
+  gt_buffer log = {0};
+  const char *name = gt_wire_string(request, "backend");
+  const gt_backend *backend = gt_backend_find(name);
+  const char *missing = gt_backend_missing(name);
+  gt_status status;
+  send_progress(w, "compile");
+  if (!backend)
+    status = gt_fail(&error, GT_NO_LIBRARY, "%s", missing ? missing : "unknown back end");
+  else
+    status = backend->compile(w->session.open.backend == backend ? w->session.open.device : NULL,
+                              gt_wire_string(request, "arch"), gt_wire_string(request, "source"), payload,
+                              &log, &error);
+  if (status != GT_OK) gt_buffer_clear(payload);
+  json_t *done = answer(status, error.text);
+  json_object_set_new(done, "log", gt_wire_text(log.data));
+  gt_buffer_free(&log);
+  return done;
+}
+
+// Handles one request. False: the worker is to end.
+static bool serve(worker *w, const json_t *request, const gt_buffer *values) {
+  const char *what = gt_wire_string(request, "do");
+  gt_buffer payload = {0};
+  json_t *done;
+  if (strcmp(what, "quit") == 0) return false;
+  if (strcmp(what, "open") == 0)
+    done = do_open(w, request);
+  else if (strcmp(what, "problem") == 0)
+    done = do_problem(w, request);
+  else if (strcmp(what, "trial") == 0)
+    done = do_trial(w, request, &payload);
+  else if (strcmp(what, "retime") == 0)
+    done = do_retime(w, request);
+  else if (strcmp(what, "verify") == 0)
+    done = do_verify(w, request, values);
+  else if (strcmp(what, "compile") == 0)
+    done = do_compile(w, request, &payload);
+  else
+    done = answer(GT_USAGE, "unknown request");
+  if (w->session.broken) json_object_set_new(done, "exiting", json_true());
+  send_frame(w, done, &payload);
+  gt_buffer_free(&payload);
+  return !w->session.broken;
+}
+
+// Reads one request. 1: got one; 0: the parent is gone; -1: garbage.
+static int receive(worker *w, json_t **request, gt_buffer *values) {
+  char block[65536];
+  for (;;) {
+    int got = gt_wire_decode(&w->received, request, values);
+    if (got) return got;
+    ssize_t length = read(w->in, block, sizeof block);
+    if (length < 0 && errno == EINTR) continue;
+    if (length <= 0) return 0;
+    gt_buffer_append(&w->received, block, (size_t)length);
+  }
+}
+
+// Takes the frames' descriptors away from 0 and 1, so that neither a library's chatter nor a compiler that it
+// starts gets between the frames; and makes sure that the process ends with its parent, and that crashes end
+// it at once and as what they are.
+static void isolate(worker *w, int in, int out) {
+  w->in = fcntl(in, F_DUPFD_CLOEXEC, 3);
+  w->out = fcntl(out, F_DUPFD_CLOEXEC, 3);
+  int null = open("/dev/null", O_RDWR);
+  if (in == 0 && null >= 0) dup2(null, 0);
+  if (out == 1) dup2(2, 1);
+  if (null > 2) close(null);
+
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  struct rlimit no_core = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  signal(SIGINT, SIG_IGN); // Ctrl-C is the parent's to handle
+  signal(SIGPIPE, SIG_IGN);
+  static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+  for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) signal(crashes[i], SIG_DFL);
+}
+
+int gt_worker_main(int in, int out) {
+  worker w = {0};
+  isolate(&w, in, out);
+  w.session.progress = send_progress;
+  w.session.context = &w;
+  if (w.in < 0 || w.out < 0) return 1;
+
+  int got;
+  bool more = true;
+  gt_buffer values = {0};
+  json_t *request = NULL;
+  while (more && (got = receive(&w, &request, &values)) == 1) {
+    more = serve(&w, request, &values);
+    json_decref(request);
+  }
+  gt_buffer_free(&values);
+  gt_buffer_free(&w.received);
+  // A device in doubt may not even close.
+  if (w.session.broken) _exit(0);
+  gt_session_close(&w.session);
+  close(w.in);
+  close(w.out);
+  return more && got < 0 ? 1 : 0;
+}

@@ -12,8 +12,7 @@
 
 extern const gt_backend gt_backend_opencl;
 
-// --- errors
-// --------------------------------------------------------------------------------------------------
+// --- errors --------------------------------------------------------------------------------------
 
 static const char *error_name(cl_int code) {
   switch (code) {
@@ -76,8 +75,7 @@ gt_status gt_opencl_fail(gt_error *error, gt_status otherwise, cl_int code, cons
   return gt_fail(error, status, "opencl: %s: %s (%d)", what, error_name(code), code);
 }
 
-// --- devices
-// ---------------------------------------------------------------------------------------------------
+// --- devices -------------------------------------------------------------------------------------
 
 static gt_status opencl_count(int *count, gt_error *error) {
   gt_opencl cl;
@@ -140,8 +138,7 @@ static gt_status opencl_fingerprint(gt_device *device, gt_fingerprint *fingerpri
   return GT_OK;
 }
 
-// --- memory
-// ------------------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 static gt_status opencl_allocate(gt_device *device, size_t bytes, gt_address *address, gt_error *error) {
   *address = 0;
@@ -231,8 +228,7 @@ static gt_status opencl_fill(gt_device *device, gt_address to, uint32_t word, si
   return code == CL_SUCCESS ? GT_OK : gt_opencl_fail(error, GT_FAILED, code, "filling memory");
 }
 
-// --- launches and times
-// --------------------------------------------------------------------------------------------
+// --- launches and times --------------------------------------------------------------------------
 
 static gt_status set_arguments(gt_device *device, gt_kernel *kernel, const gt_arguments *arguments,
                                gt_error *error) {

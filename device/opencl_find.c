@@ -65,7 +65,7 @@ gt_status gt_opencl_find(const gt_opencl *cl, int index, cl_platform_id *platfor
   return code == CL_SUCCESS ? GT_OK : gt_opencl_fail(error, GT_NO_DEVICE, code, "listing platforms");
 }
 
-// --- fingerprint -------------------------------------------------------------------------------------------
+// --- fingerprint ---------------------------------------------------------------------------------
 
 // A text that a device tells, without the spaces around it. Empty when it does not tell.
 static void text_of(const gt_opencl *cl, cl_device_id device, cl_device_info what, char *text, size_t size) {

@@ -49,8 +49,7 @@ _Noreturn static void hang(void) {
   for (;;) pause();
 }
 
-// --- devices
-// ---------------------------------------------------------------------------------------------------
+// --- devices -------------------------------------------------------------------------------------
 
 static gt_status recorded_count(int *count, gt_error *error) {
   (void)error;
@@ -87,8 +86,7 @@ static gt_status recorded_fingerprint(gt_device *device, gt_fingerprint *fingerp
   return GT_OK;
 }
 
-// --- code
-// --------------------------------------------------------------------------------------------------------
+// --- code ----------------------------------------------------------------------------------------
 
 // The rest of the line that begins with `mark`, among the first lines of a source; empty when there is none.
 static char *header_line(const char *source, const char *mark) {
@@ -195,8 +193,7 @@ bool gt_recorded_wrong(const gt_kernel *kernel) {
   return kernel->module->rule && kernel->module->rule->action == GT_ACTION_WRONG;
 }
 
-// --- memory
-// --------------------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------
 
 static gt_status recorded_allocate(gt_device *device, size_t bytes, gt_address *address, gt_error *error) {
   *address = 0;
@@ -279,8 +276,7 @@ static gt_status recorded_fill(gt_device *device, gt_address to, uint32_t word, 
   return GT_OK;
 }
 
-// --- launches and times
-// ----------------------------------------------------------------------------------------------
+// --- launches and times --------------------------------------------------------------------------
 
 static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
                                  const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {

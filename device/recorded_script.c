@@ -10,8 +10,7 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 
-// --- checking
-// -------------------------------------------------------------------------------------------------
+// --- checking ------------------------------------------------------------------------------------
 
 // Where in which file the parser is, for its messages.
 typedef struct {
@@ -61,8 +60,7 @@ static gt_status take_text(const place *at, const json_t *object, const char *ke
   return !value || *text ? GT_OK : refuse(at, "'%s': not a string", key);
 }
 
-// --- fingerprint
-// -----------------------------------------------------------------------------------------------
+// --- fingerprint ---------------------------------------------------------------------------------
 
 typedef enum { TEXT, INT, INT64, FLAG, TARGET } field_kind;
 #define FIELD(name, kind) \
@@ -155,8 +153,7 @@ static gt_status take_fingerprint(place *at, const json_t *object, gt_fingerprin
   return status;
 }
 
-// --- rules
-// -----------------------------------------------------------------------------------------------------
+// --- rules ---------------------------------------------------------------------------------------
 
 static const char *const actions[] = {
 #define X(name, text) text,
@@ -266,8 +263,7 @@ void gt_recorded_script_free(gt_recorded_script *script) {
   *script = (gt_recorded_script){0};
 }
 
-// --- asking
-// ----------------------------------------------------------------------------------------------------
+// --- asking --------------------------------------------------------------------------------------
 
 const gt_recorded_rule *gt_recorded_script_find(const gt_recorded_script *script, const char *problem,
                                                 const char *configuration) {

@@ -11,7 +11,7 @@
 
 #define MAX_ELEMENTS ((int64_t)1 << 46)
 
-// --- names ---------------------------------------------------------------------------------------------
+// --- names ---------------------------------------------------------------------------------------
 
 static const struct {
   const char *name;
@@ -45,7 +45,7 @@ const char *gt_layout_name(gt_layout layout) {
   return layout == GT_NHWC ? "nhwc" : "nchw";
 }
 
-// --- pieces of text --------------------------------------------------------------------------------------
+// --- pieces of text ------------------------------------------------------------------------------
 
 // Part of the text that is parsed.
 typedef struct {
@@ -107,7 +107,7 @@ static const char *parse_scale(span text, double *value) {
   return *value > 0 && isfinite(*value) ? NULL : "is not a finite number above 0";
 }
 
-// --- keys --------------------------------------------------------------------------------------------------
+// --- keys ----------------------------------------------------------------------------------------
 
 // Where the operator's axes start: those that it does not have come first.
 static int first_axis(const gt_problem *problem) {
@@ -283,8 +283,7 @@ gt_status gt_problem_parse(const char *text, gt_problem *problem, gt_error *erro
   return GT_OK;
 }
 
-// --- printing
-// ------------------------------------------------------------------------------------------------
+// --- printing ------------------------------------------------------------------------------------
 
 __attribute__((format(printf, 2, 3))) static void append(char text[GT_PROBLEM_TEXT], const char *format,
                                                          ...) {
@@ -338,8 +337,7 @@ void gt_problem_print_kernel(const gt_problem *problem, char text[GT_PROBLEM_TEX
   print(problem, false, problem->layout == GT_NHWC, text);
 }
 
-// --- the form that kernels see
-// ---------------------------------------------------------------------------------
+// --- the form that kernels see -------------------------------------------------------------------
 
 int64_t gt_problem_outer(const gt_problem *problem) {
   return problem->layout == GT_NHWC ? problem->n : problem->n * problem->c;

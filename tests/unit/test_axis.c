@@ -11,7 +11,7 @@
 #include "base/buffer.h"
 #include "generator/axis.h"
 
-// --- the oracle's cases ----------------------------------------------------------------------------------
+// --- the oracle's cases --------------------------------------------------------------------------
 
 // An array of the oracle as doubles. The caller frees it.
 static double *oracle_array(const gt_buffer *blob, const json_t *array, size_t *length) {
@@ -124,8 +124,7 @@ static void test_oracle(void **state) {
   gt_buffer_free(&lines);
 }
 
-// --- windows
-// ------------------------------------------------------------------------------------------------
+// --- windows -------------------------------------------------------------------------------------
 
 static gt_axis width_of(const char *keys) {
   gt_problem problem;

@@ -56,6 +56,32 @@ static inline double mantissa_of(double x) {
   return isfinite(x) ? frexp(x, &exponent) : x;
 }
 
+// The first 1201 bits of 2/pi after the binary point.
+static const uint64_t two_over_pi[] = {
+    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
+    0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
+    0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b0000,
+};
+
+// 53 of these bits from bit `from` on.
+static uint64_t bits_of_two_over_pi(int from) {
+  enum { WORDS = sizeof two_over_pi / sizeof *two_over_pi };
+  int word = from / 64, shift = from % 64;
+  uint64_t high = word < WORDS ? two_over_pi[word] << shift : 0;
+  uint64_t low = shift && word + 1 < WORDS ? two_over_pi[word + 1] >> (64 - shift) : 0;
+  return (high | low) >> 11;
+}
+
+// The part of 2/pi that the reduction of an argument as large as x needs, in three or so segments of 53 bits.
+static double reduction_segment(double x, uint32_t segment) {
+  uint64_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  int exponent = bits >> 52 & 0x7ff, shift = 53 * (int)(segment & 31);
+  if (exponent > 1077) shift += exponent - 1077;
+  return ldexp((double)bits_of_two_over_pi(shift), -53 - shift + (exponent >= 1968 ? 128 : 0));
+}
+
 LANES2(v_add_f32, f32, f32, f32, x + y)
 LANES2(v_sub_f32, f32, f32, f32, x - y)
 LANES2(v_subrev_f32, f32, f32, f32, y - x)
@@ -102,6 +128,7 @@ LANES1(v_fract_f64, f64, f64, fraction_double(x))
 LANES2(v_ldexp_f64, f64, f64, i32, ldexp(x, y))
 LANES1(v_frexp_exp_i32_f64, u32, f64, exponent_of(x))
 LANES1(v_frexp_mant_f64, f64, f64, mantissa_of(x))
+LANES2(v_trig_preop_f64, f64, f64, u32, reduction_segment(x, y))
 LANES3(v_div_fmas_f64, f64, f64, f64, f64, fma(x, y, z))
 LANES3(v_div_fixup_f64, f64, f64, f64, f64, ((void)x, z / y))
 
@@ -185,11 +212,15 @@ const VectorOperation float_operations[] = {
 };
 
 const VectorOperation double_operations[] = {
-    ENTRY(v_add_f64, "d=dd"),          ENTRY(v_mul_f64, "d=dd"),        ENTRY(v_min_f64, "d=dd"),
-    ENTRY(v_max_f64, "d=dd"),          ENTRY(v_fma_f64, "d=ddd"),       {"v_fmac_f64", "d=dda", v_fma_f64},
-    ENTRY(v_rcp_f64, "d=d"),           ENTRY(v_rsq_f64, "d=d"),         ENTRY(v_sqrt_f64, "d=d"),
-    ENTRY(v_trunc_f64, "d=d"),         ENTRY(v_ceil_f64, "d=d"),        ENTRY(v_floor_f64, "d=d"),
-    ENTRY(v_rndne_f64, "d=d"),         ENTRY(v_fract_f64, "d=d"),       ENTRY(v_ldexp_f64, "d=du"),
-    ENTRY(v_frexp_exp_i32_f64, "u=d"), ENTRY(v_frexp_mant_f64, "d=d"),  ENTRY(v_div_scale_f64, "dc=ddd"),
-    ENTRY(v_div_fmas_f64, "d=ddd"),    ENTRY(v_div_fixup_f64, "d=ddd"), {0},
+    ENTRY(v_add_f64, "d=dd"),         ENTRY(v_mul_f64, "d=dd"),
+    ENTRY(v_min_f64, "d=dd"),         ENTRY(v_max_f64, "d=dd"),
+    ENTRY(v_fma_f64, "d=ddd"),        {"v_fmac_f64", "d=dda", v_fma_f64},
+    ENTRY(v_rcp_f64, "d=d"),          ENTRY(v_rsq_f64, "d=d"),
+    ENTRY(v_sqrt_f64, "d=d"),         ENTRY(v_trunc_f64, "d=d"),
+    ENTRY(v_ceil_f64, "d=d"),         ENTRY(v_floor_f64, "d=d"),
+    ENTRY(v_rndne_f64, "d=d"),        ENTRY(v_fract_f64, "d=d"),
+    ENTRY(v_ldexp_f64, "d=du"),       ENTRY(v_frexp_exp_i32_f64, "u=d"),
+    ENTRY(v_frexp_mant_f64, "d=d"),   ENTRY(v_trig_preop_f64, "d=du"),
+    ENTRY(v_div_scale_f64, "dc=ddd"), ENTRY(v_div_fmas_f64, "d=ddd"),
+    ENTRY(v_div_fixup_f64, "d=ddd"),  {0},
 };

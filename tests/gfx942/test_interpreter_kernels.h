@@ -289,7 +289,7 @@ static const char kernels[] =
     "\n"
     "KERNEL indexed(const int *x, int *r) {\n"
     "  int i = threadIdx.x;\n"
-    "  int8v values;\n"
+    "  int8v values = 0;\n"
     "  for (int k = 0; k < 8; k++) values[k] = (i + 1) * (k + 1);\n"
     "  int index = __builtin_amdgcn_readfirstlane(x[i]);\n"
     "  values[index] *= 10;\n"

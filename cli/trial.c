@@ -25,9 +25,10 @@ gt_status gt_try(gt_generator *generator, gt_workshop *workshop, const gt_proble
   gt_variant variant = {0}, direct = {0};
   gt_buffer code = {0};
   gt_family_role role = GT_ROLE_CANDIDATE;
+  const char *description;
   gt_status status = gt_render(generator, configuration, problem, device, &variant, error);
   if (status != GT_OK) goto done;
-  status = gt_family_describe(generator, variant.family, &role, NULL, error);
+  status = gt_family_describe(generator, variant.family, &role, &description, error);
   if (status != GT_OK) goto done;
   status = render_direct(generator, problem, device, &direct, error);
   if (status != GT_OK) goto done;

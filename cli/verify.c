@@ -117,8 +117,9 @@ static gt_status verify_layout(session *s, const gt_oracle_case *one, const gt_c
   if (s->config) return verify_one(s, one, which, s->config, error);
   for (size_t i = 0; i < count && status == GT_OK; i++) {
     gt_family_role role;
+    const char *description;
     if (s->family && strcmp(s->family, families[i]) != 0) continue;
-    status = gt_family_describe(s->generator, families[i], &role, NULL, error);
+    status = gt_family_describe(s->generator, families[i], &role, &description, error);
     if (status != GT_OK || role == GT_ROLE_BOUND) continue;
     status = gt_family_claims(s->generator, families[i], which->problem, gt_workshop_fingerprint(s->workshop),
                               &reason);

@@ -28,24 +28,36 @@ static int charged_match(lua_State *L) {
   size_t length, pattern_length;
   luaL_checklstring(L, 1, &length);
   const char *pattern = luaL_checklstring(L, 2, &pattern_length);
-  double steps = 1.0 + (double)length;
+  double attempts = 1.0 + (double)length;
   for (size_t i = 0; i < pattern_length; i++) {
-    if (strchr("*+-", pattern[i])) steps *= 1.0 + (double)length;
-    if (pattern[i] == '?') steps *= 2;
+    if (strchr("*+-", pattern[i])) attempts *= 1.0 + (double)length;
+    if (pattern[i] == '?') attempts *= 2;
   }
-  double work = steps / 16; // a step of the matcher is cheaper than an instruction
+  double work = attempts * (double)pattern_length /
+                4; // a step is cheaper than an instruction, and many attempts are short
   gt_script_charge(L, work < 1e18 ? (int64_t)work : INT64_MAX);
   return call_wrapped(L);
 }
 
-static int charged_list(lua_State *L) {
-  if (lua_istable(L, 1)) gt_script_charge(L, (int64_t)lua_rawlen(L, 1) / 4);
+static int charge_length(lua_State *L, int times) {
+  if (lua_istable(L, 1)) gt_script_charge(L, (int64_t)lua_rawlen(L, 1) * times);
   return call_wrapped(L);
 }
 
+static int charged_concat(lua_State *L) {
+  return charge_length(L, 1);
+}
+
+// At the end of a list nothing is moved.
+static int charged_insert(lua_State *L) {
+  return charge_length(L, lua_gettop(L) > 2 ? 2 : 0);
+}
+static int charged_remove(lua_State *L) {
+  return charge_length(L, lua_gettop(L) > 1 ? 2 : 0);
+}
+
 static int charged_sort(lua_State *L) {
-  if (lua_istable(L, 1)) gt_script_charge(L, (int64_t)lua_rawlen(L, 1) * 24);
-  return call_wrapped(L);
+  return charge_length(L, 64);
 }
 
 static int charged_move(lua_State *L) {
@@ -162,8 +174,8 @@ static const permitted string_names[] = {
     {NULL, NULL},
 };
 static const permitted table_names[] = {
-    {"concat", charged_list}, {"insert", charged_list}, {"move", charged_move}, {"pack", NULL},
-    {"remove", charged_list}, {"sort", charged_sort},   {"unpack", NULL},       {NULL, NULL},
+    {"concat", charged_concat}, {"insert", charged_insert}, {"move", charged_move}, {"pack", NULL},
+    {"remove", charged_remove}, {"sort", charged_sort},     {"unpack", NULL},       {NULL, NULL},
 };
 // Without random: rendering must repeat.
 static const permitted math_names[] = {

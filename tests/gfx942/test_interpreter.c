@@ -277,6 +277,12 @@ static void memory_lines_and_bank_conflicts_are_counted(void **state) {
   assert_int_equal(counts.memory_transactions, 64 + 2);
   RUN("stride", wave, ARGUMENT(x), ARGUMENT(r), 0);
   assert_int_equal(counts.memory_transactions, 1 + 2);
+  // Lanes in no order, two in each line.
+  RUN("shuffled_lines", wave, ARGUMENT(x), ARGUMENT(r));
+  assert_int_equal(counts.memory_transactions, 32 + 2);
+  // Atomics on one word follow each other: four of them to each of 16 words; then all lanes read one word.
+  RUN("contended", ((Shape){.groups = 1, .items = 64, .dynamic_lds = 256}), ARGUMENT(r));
+  assert_int_equal(counts.lds_cycles, 2 * 4 + 2);
   // 32 banks: one store and one load of 64 words take two cycles each; a stride of two words doubles that.
   static const struct { int stride, cycles; } cases[] = {{1, 2}, {2, 4}, {4, 8}, {32, 64}, {33, 2}, {0, 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -322,6 +322,39 @@ static void special_numbers_are_told_apart(void **state) {
   }
 }
 
+static void rare_encodings_are_decoded_with_their_modifiers(void **state) {
+  (void)state;
+  uint32_t *x = buffer(4 * N), *r = buffer(4 * N * 16);
+  float *f = buffer(4 * 2);
+  // The nearest half of the first is above it; the second is so small that it is next to a whole number.
+  f[0] = 1.0007f, f[1] = -0x1p-30f;
+  for (int i = 0; i < N; i++) x[i] = random_bits();
+  RUN("encodings", one_group, ARGUMENT(x), ARGUMENT(r), ARGUMENT(f));
+  for (int i = 0; i < N; i++) {
+    uint32_t a = x[i], b = x[(i + 1) % N];
+    bool moved = (i >> 4 & 1) == 0 && (i >> 2 & 3) < 2;
+    const uint32_t expected[16] = {moved ? b : 7,
+                                   0x11003344 | (((a >> 8) + (b >> 16)) & 255) << 16,
+                                   (uint32_t)(int32_t)(int8_t)(a >> 24) << 8,
+                                   0xbc003c00,
+                                   1,
+                                   UINT32_MAX,
+                                   (a & 255) << 16 | 0xabcd,
+                                   0x12340000 | (uint16_t)(int8_t)a,
+                                   0xc0004000,
+                                   0x3e800000,
+                                   0x3f7fffff,
+                                   0xdead4400,
+                                   0x45804400,
+                                   UINT32_MAX - 7,
+                                   (i & 63) < 32 ? 9 : 4,
+                                   ((uint32_t)(int8_t)a + b) << 16};
+    for (int k = 0; k < 16; k++)
+      if (r[k * N + i] != expected[k])
+        fail_msg("result %d of item %d: %#x, not %#x", k, i, r[k * N + i], expected[k]);
+  }
+}
+
 int test_arithmetic(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(arithmetic_in_single_precision_equals_the_hosts, free_buffers),
@@ -339,6 +372,7 @@ int test_arithmetic(void) {
       cmocka_unit_test_teardown(pairs_of_shorts_are_computed_together, free_buffers),
       cmocka_unit_test_teardown(words_are_shifted_counted_and_picked_apart, free_buffers),
       cmocka_unit_test_teardown(special_numbers_are_told_apart, free_buffers),
+      cmocka_unit_test_teardown(rare_encodings_are_decoded_with_their_modifiers, free_buffers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -251,7 +251,7 @@ static void place_parts(const Wave *wave, const Instruction *instruction, Select
   for (int lane = 0; lane < LANES; lane++) {
     uint32_t part = value[lane] << shift & mask, rest = 0;
     if (unused == UNUSED_PRESERVE) rest = old[lane] & ~mask;
-    if (unused == UNUSED_SEXT && part > mask >> 1) rest = ~mask << shift;
+    if (unused == UNUSED_SEXT && part > mask >> 1) rest = ~(mask | (mask - 1));
     value[lane] = part | rest;
   }
 }

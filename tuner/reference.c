@@ -16,8 +16,8 @@ typedef struct {
 
 // Source position and weight of the upper tap, in float and in double arithmetic. Sources:
 // area_pixel_compute_scale, area_pixel_compute_source_index and guard_index_and_lambda in
-// ATen/native/UpSample.h. One operation per statement, so that no compiler fuses a multiplication with the
-// subtraction after it.
+// ATen/native/UpSample.h. PyTorch's builds contract ratio · (o + 0.5) - 0.5 into one operation with one
+// rounding.
 static float position_float(const gt_problem *problem, int axis, int64_t output) {
   int64_t in = problem->in[axis], out = problem->out[axis];
   float ratio;
@@ -27,8 +27,7 @@ static float position_float(const gt_problem *problem, int axis, int64_t output)
   }
   ratio = problem->has_scale ? (float)(1.0 / problem->scale[axis]) : (float)in / (float)out;
   float centre = (float)output + 0.5f;
-  float product = ratio * centre;
-  float source = product - 0.5f;
+  float source = fmaf(ratio, centre, -0.5f);
   return source < 0 ? 0 : source;
 }
 
@@ -41,8 +40,7 @@ static double position_double(const gt_problem *problem, int axis, int64_t outpu
   }
   ratio = problem->has_scale ? 1.0 / problem->scale[axis] : (double)in / (double)out;
   double centre = (double)output + 0.5;
-  double product = ratio * centre;
-  double source = product - 0.5;
+  double source = fma(ratio, centre, -0.5);
   return source < 0 ? 0 : source;
 }
 
@@ -131,7 +129,8 @@ gt_status gt_reference_terms(const gt_problem *problem, double *terms, gt_error 
   for (int axis = 0; axis < GT_AXES; axis++) {
     int64_t *count = gt_alloc((size_t)problem->in[axis] * sizeof *count), most = 1;
     for (int64_t o = 0; o < problem->out[axis]; o++)
-      for (int i = 0; i < readings[axis][o].count; i++) count[readings[axis][o].at[i]]++;
+      for (int i = 0; i < readings[axis][o].count; i++)
+        if (readings[axis][o].weight[i] != 0) count[readings[axis][o].at[i]]++;
     for (int64_t p = 0; p < problem->in[axis]; p++)
       if (count[p] > most) most = count[p];
     *terms *= (double)most;

@@ -88,18 +88,16 @@ static gt_status check_results(gt_session *session, gt_expected *expected, gt_lo
   bool ok;
   gt_status status =
       run_once(session, expected, loaded, 0, GT_POISON_FIRST, check, result, &first, &ok, error);
+  if (status == GT_OK) result->checked = check;
   if (status != GT_OK || !ok || !check) return status;
   int slot = loaded->bench->slots > 1 ? 1 : 0;
   status = run_once(session, expected, loaded, slot, GT_POISON_SECOND, check, result, &second, &ok, error);
   if (status != GT_OK) return status;
-  if (!ok && result->outcome == GT_OUTCOME_WRONG_RESULT) {
-    // Right once and wrong once.
-    result->outcome = GT_OUTCOME_UNSTABLE_RESULT;
-  } else if (ok && variant->reproducible && first != second) {
+  if (result->outcome == GT_OUTCOME_WRONG_RESULT)
+    result->outcome = GT_OUTCOME_UNSTABLE_RESULT; // right once and wrong once
+  else if (ok && variant->reproducible && first != second)
     set_failed(result, GT_OUTCOME_UNSTABLE_RESULT, GT_WRONG_RESULT,
                "two runs on the same values gave different bits, both within the tolerance");
-  }
-  result->checked = ok;
   return GT_OK;
 }
 

@@ -1,0 +1,278 @@
+#include <sys/stat.h>
+
+#include "tests/unit/tuner_fixture.h"
+
+// A tuning run on a scripted or a real device, with a cache of its own.
+typedef struct {
+  gt_workshop *workshop;
+  gt_generator *generator;
+  gt_cache *cache;
+  char *script, *database;
+  gt_problem problem;
+  gt_tune_options options;
+  gt_tuned tuned;
+  gt_error error;
+  // From the progress calls.
+  size_t calls, fresh, outcomes[16], interrupt_after;
+  char *messages[16]; // last message per outcome
+} run;
+
+static void start(run *r, gt_workshop *workshop, const char *families) {
+  r->workshop = workshop;
+  r->generator = tuner_generator();
+  r->database = gt_strdup("/tmp/gathertune-tune-XXXXXX");
+  int file = mkstemp(r->database);
+  assert_true(file >= 0);
+  close(file);
+  unlink(r->database);
+  if (gt_cache_open(r->database, GT_CACHE_WRITE, &r->cache, &r->error) != GT_OK)
+    fail_msg("%s", r->error.text);
+  r->problem = tuner_problem(TUNER_PROBLEM);
+  gt_tune_defaults(&r->options);
+  r->options.timing = tuner_timing();
+  r->options.families = families;
+}
+
+static void start_script(run *r, const char *script, const char *families) {
+  *r = (run){0};
+  r->script = tuner_file(script);
+  char *device = gt_print("recorded:%s", r->script);
+  gt_workshop_options options;
+  gt_workshop *workshop;
+  gt_workshop_defaults(&options);
+  options.compile_seconds = options.launch_seconds = 2;
+  if (gt_workshop_open(device, &options, &workshop, &r->error) != GT_OK) fail_msg("%s", r->error.text);
+  free(device);
+  start(r, workshop, families);
+}
+
+static void on_progress(void *context, const gt_tune_progress *now) {
+  run *r = context;
+  r->calls++;
+  assert_true(now->done <= now->total);
+  if (!now->last) return;
+  r->fresh += !now->cached;
+  r->outcomes[now->last->outcome]++;
+  free(r->messages[now->last->outcome]);
+  r->messages[now->last->outcome] = gt_strdup(now->last->message ? now->last->message : "");
+  if (r->interrupt_after && r->fresh == r->interrupt_after) gt_workshop_interrupt();
+}
+
+static gt_status tune(run *r) {
+  gt_tuned_free(&r->tuned);
+  r->calls = r->fresh = 0;
+  memset(r->outcomes, 0, sizeof r->outcomes);
+  return gt_tune(r->generator, r->workshop, r->cache, &r->problem, &r->options, on_progress, r, &r->tuned,
+                 &r->error);
+}
+
+static void end(run *r) {
+  gt_tuned_free(&r->tuned);
+  for (int i = 0; i < 16; i++) free(r->messages[i]);
+  gt_cache_close(r->cache);
+  gt_generator_close(r->generator);
+  gt_workshop_close(r->workshop);
+  static const char *const endings[] = {"", "-wal", "-shm"};
+  for (int i = 0; i < 3; i++) {
+    char *path = gt_print("%s%s", r->database, endings[i]);
+    unlink(path);
+    free(path);
+  }
+  free(r->database);
+  if (r->script) tuner_remove(r->script);
+}
+
+#define SCRIPT(rules) "{\"fingerprint\":{\"target\":\"opencl\"},\"default_us\":100,\"rules\":[" rules "]}"
+
+static void the_fastest_is_stored_with_its_code_object(void **state) {
+  (void)state;
+  run r;
+  start_script(&r,
+               SCRIPT("{\"match\":\"direct:block=16\",\"us\":40},{\"match\":\"stream:block=64\",\"us\":10},"
+                      "{\"match\":\"stream\",\"us\":12}"),
+               NULL);
+  if (tune(&r) != GT_OK) fail_msg("%s", r.error.text);
+  assert_string_equal(r.tuned.configuration, "direct:block=16");
+  assert_float_equal(r.tuned.best_us, 40, 0.01);
+  assert_float_equal(r.tuned.default_us, 100, 0.01);
+  assert_float_equal(r.tuned.stream_us, 10, 0.01);
+  assert_int_equal(r.tuned.tried, 3);
+  assert_int_equal(r.tuned.space, 3);
+  assert_int_equal(r.tuned.failed + r.tuned.cached, 0);
+
+  gt_winner winner;
+  const gt_fingerprint *device = gt_workshop_fingerprint(r.workshop);
+  assert_int_equal(gt_cache_get_winner(r.cache, device, &r.problem, true, &winner, NULL), GT_OK);
+  assert_string_equal(winner.variant.configuration, "direct:block=16");
+  assert_true(winner.code && winner.code_size > 0);
+  assert_float_equal(winner.stream_us, 10, 0.01);
+  gt_winner_free(&winner);
+  end(&r);
+}
+
+static void a_second_run_makes_no_new_trial(void **state) {
+  (void)state;
+  run r;
+  start_script(
+      &r, SCRIPT("{\"match\":\"direct:block=16\",\"us\":40},{\"match\":\"block=64\",\"action\":\"crash\"}"),
+      NULL);
+  assert_int_equal(tune(&r), GT_OK);
+  assert_true(r.fresh > 0 && r.outcomes[GT_OUTCOME_CRASH] == 2);
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.fresh, 0);
+  assert_int_equal(r.tuned.cached, 3);
+  assert_int_equal(r.tuned.failed, 1);
+  assert_string_equal(r.tuned.configuration, "direct:block=16");
+  assert_float_equal(r.tuned.best_us, 40, 0.01);
+  assert_float_equal(r.tuned.default_us, 100, 0.01);
+  // Unless it is asked for.
+  r.options.retry = true;
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.fresh, 5);
+  end(&r);
+}
+
+static void every_way_to_fail_is_recorded_and_tuning_goes_on(void **state) {
+  (void)state;
+  static const struct {
+    const char *action;
+    gt_outcome outcome;
+    const char *message;
+  } cases[] = {
+      {"crash", GT_OUTCOME_CRASH, "killed by signal 6 (SIGABRT) in phase \"launch\""},
+      {"exit", GT_OUTCOME_CRASH, "exited with status 3"},
+      {"hang", GT_OUTCOME_TIMEOUT, "no end of phase \"launch\" within 2 s"},
+      {"compile_hang", GT_OUTCOME_TIMEOUT, "no end of phase \"compile\" within 2 s"},
+      {"compile_error", GT_OUTCOME_COMPILE_ERROR, ""},
+      {"launch_error", GT_OUTCOME_LAUNCH_ERROR, ""},
+      {"device_lost", GT_OUTCOME_LAUNCH_ERROR, ""},
+      {"wrong", GT_OUTCOME_WRONG_RESULT, ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    run r;
+    char *script = gt_print(
+        SCRIPT("{\"match\":\"direct:block=32\",\"action\":\"%s\"},{\"match\":\"block=64\",\"us\":50}"),
+        cases[i].action);
+    start_script(&r, script, NULL);
+    if (tune(&r) != GT_OK) fail_msg("%s: %s", cases[i].action, r.error.text);
+    assert_int_equal(r.outcomes[cases[i].outcome], 1);
+    if (!strstr(r.messages[cases[i].outcome], cases[i].message))
+      fail_msg("%s: %s", cases[i].action, r.messages[cases[i].outcome]);
+    assert_int_equal(r.tuned.failed, 1);
+    assert_string_equal(r.tuned.configuration, "direct:block=64");
+    assert_float_equal(r.tuned.default_us, 0, 0); // it failed
+
+    gt_trial trial;
+    assert_int_equal(gt_cache_get_trial(r.cache, gt_workshop_fingerprint(r.workshop), &r.problem,
+                                        "direct:block=32", &trial, NULL),
+                     GT_OK);
+    assert_int_equal(trial.outcome, cases[i].outcome);
+    assert_false(trial.checked);
+    gt_trial_free(&trial);
+    free(script);
+    end(&r);
+  }
+}
+
+static void nothing_right_is_a_failure(void **state) {
+  (void)state;
+  run r;
+  start_script(&r, SCRIPT("{\"action\":\"compile_error\"}"), NULL);
+  assert_int_equal(tune(&r), GT_FAILED);
+  assert_null(r.tuned.configuration);
+  assert_int_equal(r.tuned.failed, 3);
+  end(&r);
+}
+
+static void an_interruption_keeps_the_trials_that_were_made(void **state) {
+  (void)state;
+  run r;
+  start_script(&r, SCRIPT("{\"match\":\"direct:block=16\",\"us\":40}"), NULL);
+  r.interrupt_after = 2;
+  assert_int_equal(tune(&r), GT_INTERRUPTED);
+  assert_int_equal(r.fresh, 2);
+  assert_null(r.tuned.configuration);
+  r.interrupt_after = 0;
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.fresh, 3); // of five
+  assert_string_equal(r.tuned.configuration, "direct:block=16");
+  end(&r);
+}
+
+static void a_stored_winner_stays_when_a_later_run_finds_nothing_clearly_better(void **state) {
+  (void)state;
+  run r;
+  start_script(&r,
+               SCRIPT("{\"match\":\"direct:block=32\",\"us\":50},{\"match\":\"direct:block=16\",\"us\":49}"),
+               "direct");
+  r.options.budget = 1;
+  assert_int_equal(tune(&r), GT_OK);
+  assert_string_equal(r.tuned.configuration, "direct:block=32");
+  r.options.budget = 3;
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.tuned.tried, 3);
+  assert_string_equal(r.tuned.configuration, "direct:block=32");
+  end(&r);
+}
+
+static void an_empty_problem_needs_no_kernel(void **state) {
+  (void)state;
+  run r;
+  start_script(&r, SCRIPT(""), NULL);
+  r.problem = tuner_problem("upsample_bilinear2d_backward:n=0,c=3,in=5x7,out=10x14,dtype=f32");
+  assert_int_equal(tune(&r), GT_OK);
+  assert_true(r.tuned.empty && !r.tuned.configuration);
+  assert_int_equal(r.calls, 0);
+  end(&r);
+}
+
+static void families_that_do_not_exist_or_cannot_win_are_refused(void **state) {
+  (void)state;
+  run r;
+  start_script(&r, SCRIPT(""), "direct,nonsense");
+  assert_int_equal(tune(&r), GT_USAGE);
+  assert_non_null(strstr(r.error.text, "nonsense"));
+  r.options.families = "stream";
+  assert_int_equal(tune(&r), GT_USAGE);
+  end(&r);
+}
+
+static void real_kernels_with_every_fault_leave_the_right_one_as_winner(void **state) {
+  (void)state;
+  run r = {0};
+  start(&r, tuner_opencl(), "direct,faulty");
+  if (tune(&r) != GT_OK) fail_msg("%s", r.error.text);
+  assert_true(strncmp(r.tuned.configuration, "direct:", 7) == 0);
+  assert_true(r.tuned.best_us > 0 && r.tuned.default_us > 0 && r.tuned.stream_us > 0);
+  assert_int_equal(r.tuned.tried, 12);
+  assert_int_equal(r.tuned.failed, 9);
+  assert_int_equal(r.outcomes[GT_OUTCOME_WRONG_RESULT], 3);
+  assert_int_equal(r.outcomes[GT_OUTCOME_OUT_OF_BOUNDS], 2);
+  assert_int_equal(r.outcomes[GT_OUTCOME_UNSTABLE_RESULT], 1);
+  assert_int_equal(r.outcomes[GT_OUTCOME_CRASH], 1);
+  assert_int_equal(r.outcomes[GT_OUTCOME_TIMEOUT], 1);
+  assert_int_equal(r.outcomes[GT_OUTCOME_COMPILE_ERROR], 1);
+
+  gt_winner winner;
+  const gt_fingerprint *device = gt_workshop_fingerprint(r.workshop);
+  assert_int_equal(gt_cache_get_winner(r.cache, device, &r.problem, true, &winner, NULL), GT_OK);
+  assert_true(winner.code_size > 0);
+  gt_winner_free(&winner);
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.fresh, 0);
+  end(&r);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_fastest_is_stored_with_its_code_object),
+    cmocka_unit_test(a_second_run_makes_no_new_trial),
+    cmocka_unit_test(every_way_to_fail_is_recorded_and_tuning_goes_on),
+    cmocka_unit_test(nothing_right_is_a_failure),
+    cmocka_unit_test(an_interruption_keeps_the_trials_that_were_made),
+    cmocka_unit_test(a_stored_winner_stays_when_a_later_run_finds_nothing_clearly_better),
+    cmocka_unit_test(an_empty_problem_needs_no_kernel),
+    cmocka_unit_test(families_that_do_not_exist_or_cannot_win_are_refused),
+    cmocka_unit_test(real_kernels_with_every_fault_leave_the_right_one_as_winner),
+};
+
+TUNER_MAIN(tests)

@@ -29,7 +29,7 @@ HAVE_OPENCL ?= $(call has_header,CL/cl.h)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
   $(if $(WERROR),-Werror) -ffp-contract=off -fvisibility=hidden \
-  $(if $(HAVE_HIP),-DGT_HAVE_HIP) $(if $(HAVE_CUDA),-DGT_HAVE_CUDA $(CUDA_FLAGS)) $(if $(HAVE_OPENCL),-DGT_HAVE_OPENCL) \
+  $(if $(HAVE_HIP),-DGT_HAVE_HIP $(HIP_FLAGS)) $(if $(HAVE_CUDA),-DGT_HAVE_CUDA $(CUDA_FLAGS)) $(if $(HAVE_OPENCL),-DGT_HAVE_OPENCL) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined) \
   $(if $(MISSING),,$(shell $(PKG_CONFIG) --cflags $(PACKAGES))) $(CFLAGS)
 LIBS := $(if $(MISSING),,$(shell $(PKG_CONFIG) --libs $(PACKAGES))) -ldl -lm -lpthread

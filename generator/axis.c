@@ -1,5 +1,6 @@
 #include "generator/axis.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,11 @@ static double rounded(const gt_problem *problem, double value) {
   }
   volatile float narrow = (float)value;
   return narrow;
+}
+
+// a · b + c with one rounding.
+static double fused(const gt_problem *problem, double a, double b, double c) {
+  return problem->dtype == GT_F64 ? fma(a, b, c) : fmaf((float)a, (float)b, (float)c);
 }
 
 static double integer(const gt_problem *problem, int64_t value) {
@@ -41,14 +47,15 @@ typedef struct {
 } reads;
 
 // Linear interpolation. Source: area_pixel_compute_source_index and guard_index_and_lambda in
-// ATen/native/UpSample.h.
+// ATen/native/UpSample.h. PyTorch's kernels are compiled with contraction, on CPUs and GPUs alike, so ratio ·
+// (o + 0.5) - 0.5 is rounded once: its own results show it, by up to 5e-6 of the largest term.
 static reads linear(const gt_problem *problem, int axis, double ratio, int64_t output) {
   int64_t last = problem->in[axis] - 1;
   double at = integer(problem, output);
   if (problem->align_corners) {
     at = rounded(problem, ratio * at);
   } else {
-    at = rounded(problem, rounded(problem, ratio * rounded(problem, at + 0.5)) - 0.5);
+    at = fused(problem, ratio, rounded(problem, at + 0.5), -0.5);
     if (at < 0) at = 0;
   }
   // A scale that does not fit the sizes can point past the end, even to infinity.

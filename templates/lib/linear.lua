@@ -1,6 +1,6 @@
--- C text of linear interpolation's forward, for kernels that compute positions and weights as they go. Arithmetic is gt_real, rounded after
--- every operation (kernels are compiled without contraction), as PyTorch's forward does it: area_pixel_compute_source_index and
--- guard_index_and_lambda in ATen/native/UpSample.h.
+-- C text of linear interpolation's forward, for kernels that compute positions and weights as they go. Arithmetic is gt_real, as PyTorch's
+-- forward does it: area_pixel_compute_source_index and guard_index_and_lambda in ATen/native/UpSample.h. Kernels are compiled without
+-- contraction, and what PyTorch's compilers contract is written as a fused operation.
 local linear = {}
 
 -- Lines that define, for axis number `number` of p, functions named after `name`:
@@ -25,7 +25,8 @@ function linear.functions(p, number, name, literal)
     if p.align_corners then
       line("  return %s * (gt_real)output;", ratio)
     else
-      line("  const gt_real position = %s * ((gt_real)output + (gt_real)0.5) - (gt_real)0.5;", ratio)
+      line("  const gt_real position = gt_fma_%s(%s, (gt_real)output + (gt_real)0.5, (gt_real)-0.5);",
+        p.double_arithmetic and "double" or "float", ratio)
       line("  return position < 0 ? 0 : position;")
     end
     line("}")

@@ -230,7 +230,7 @@ static void test_float_arithmetic(void **state) {
   gt_axis axis = width_of("in=1x101,out=1x977,dtype=bf16,scale=1x9.7");
   volatile float ratio = (float)(1.0 / 9.7);
   for (int output = 0; output < 977; output++) {
-    volatile float middle = (float)output + 0.5f, product = ratio * middle, at = product - 0.5f;
+    volatile float middle = (float)output + 0.5f, at = fmaf(ratio, middle, -0.5f);
     if (at < 0) at = 0;
     int low = (int)at < 100 ? (int)at : 100;
     volatile float high_weight = at - (float)low;

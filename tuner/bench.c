@@ -12,12 +12,12 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// How many slots to ask for: a round over them moves twice the last-level cache, within the memory that may
-// be used.
+// How many slots to ask for: between two uses of a slot the others move twice the last-level cache, within the
+// memory that may be used.
 static int wanted_slots(const gt_open_device *open, int64_t slot_bytes, uint64_t free_bytes) {
   int64_t bytes = 2 * open->fingerprint.last_level_cache_bytes;
   if (open->fingerprint.is_cpu) bytes = smaller(bytes, CPU_BYTES);
-  int64_t slots = (bytes + slot_bytes - 1) / slot_bytes;
+  int64_t slots = (bytes + slot_bytes - 1) / slot_bytes + 1;
   if (open->fingerprint.is_cpu) slots = smaller(slots, CPU_BYTES / slot_bytes);
   // Rotation is worth no more than part of the memory: workspaces need some too.
   slots = smaller(slots, (int64_t)(free_bytes / 10 * 6) / slot_bytes);

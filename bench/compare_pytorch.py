@@ -66,6 +66,14 @@ def pytorch_microseconds(problem, cache_bytes):
     return statistics.median(samples)
 
 
+def scatter_microseconds(options, problem):
+    """The best trial of the baseline, which is never a winner."""
+    command = [options.gathertune, "list", "--json", "--cache", options.cache, "--trials", problem, "--device", options.device]
+    trials = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)["trials"]
+    times = [t["median_us"] for t in trials if t["configuration"].startswith("scatter:") and t["outcome"] == "ok"]
+    return min(times, default=None)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", default="bench/first_light.txt")
@@ -88,7 +96,8 @@ def main():
     rows = []
     for result in tuned["problems"]:
         problem = parse(result["problem"])
-        rows.append({**result, "pytorch_us": pytorch_microseconds(problem, cache_bytes)})
+        rows.append({**result, "scatter_us": scatter_microseconds(options, result["problem"]),
+                     "pytorch_us": pytorch_microseconds(problem, cache_bytes)})
 
     print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}, cold cache, µs")
     print(f"{'stream':>8} {'scatter':>8} {'direct':>8} {'best':>8} {'pytorch':>8} {'of stream':>9} {'speed-up':>8}  problem / configuration")

@@ -16,24 +16,26 @@ static bool in_a_row(const LaneAddress *access, int accesses, int bytes) {
 
 uint64_t lds_cycles(const LaneAddress *access, int accesses, int bytes, bool shared) {
   // As many lanes go together as have a word for each bank.
-  int words = (bytes + 3) / 4, together = words >= 4 ? 8 : words == 3 ? 8 : words == 2 ? 16 : 32;
+  int words = (bytes + 3) / 4, together = words >= 3 ? 8 : words == 2 ? 16 : 32;
   // The usual case: consecutive words are in different banks.
   if (shared && in_a_row(access, accesses, bytes)) return (uint64_t)(LANES / together);
   uint64_t cycles = 0;
   for (int i = 0; i < accesses;) {
     int group = access[i].lane / together, entries[BANKS] = {0}, most = 0;
     uint32_t word_of[BANKS][LANES];
-    for (; i < accesses && access[i].lane / together == group; i++)
+    for (int start = i; i < accesses && access[i].lane / together == group; i++) {
+      // Neighbours often read the same element.
+      if (shared && i > start && access[i].address == access[i - 1].address) continue;
       for (int k = 0; k < words; k++) {
         uint32_t word = (uint32_t)(access[i].address >> 2) + (uint32_t)k, bank = word % BANKS;
-        int entry = 0;
-        // Only whole-word sharing saves a cycle: atomics on one word follow each other.
-        while (shared && entry < entries[bank] && word_of[bank][entry] != word) entry++;
-        if (!shared) entry = entries[bank];
+        // Only loads and stores of one word share a cycle: atomics on it follow each other.
+        int entry = shared ? 0 : entries[bank];
+        while (entry < entries[bank] && word_of[bank][entry] != word) entry++;
         if (entry < entries[bank]) continue;
         word_of[bank][entries[bank]++] = word;
         if (entries[bank] > most) most = entries[bank];
       }
+    }
     cycles += (uint64_t)most;
   }
   return cycles;
@@ -55,11 +57,8 @@ static bool check(Wave *wave, const Instruction *instruction, LaneAddress *acces
     if (access[i].address + shape->bytes > limit)
       return wave_fault(wave, instruction,
                         "lane %d: %s %d bytes at %#llx is out of bounds of the workgroup's LDS of %u bytes",
-                        access[i].lane,
-                        shape->atomic  ? "atomic access to"
-                        : shape->store ? "store of"
-                                       : "load of",
-                        shape->bytes, (unsigned long long)access[i].address, limit);
+                        access[i].lane, access_name(shape), shape->bytes,
+                        (unsigned long long)access[i].address, limit);
     if (shape->atomic && access[i].address % shape->bytes)
       return wave_fault(wave, instruction, "lane %d: the atomic's LDS address %#llx is not aligned",
                         access[i].lane, (unsigned long long)access[i].address);

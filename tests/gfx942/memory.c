@@ -97,7 +97,7 @@ static bool allowed(Workgroup *group, uint64_t address, uint64_t bytes, bool sto
          (!store && belongs_to_dispatch(group, address, bytes));
 }
 
-static const char *access_name(const MemoryShape *shape) {
+const char *access_name(const MemoryShape *shape) {
   return shape->atomic ? "atomic access to" : shape->store ? "store of" : "load of";
 }
 

@@ -26,6 +26,9 @@ void load_elements(Wave *wave, const MemoryShape *shape, int reg, const LaneAddr
 void atomic_elements(Wave *wave, const Instruction *instruction, int data_reg, const LaneAddress *access,
                      int accesses, uintptr_t base, bool compare_first);
 
+// "load of" and the like, for faults.
+const char *access_name(const MemoryShape *shape);
+
 // Cycles that LDS takes for accesses of `bytes` each: 32 banks of 4 bytes, each giving one word a cycle;
 // lanes that read one word share it.
 uint64_t lds_cycles(const LaneAddress *access, int accesses, int bytes, bool shared);

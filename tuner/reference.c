@@ -14,10 +14,10 @@ typedef struct {
   int count;
 } reading;
 
-// Source position and weight of the upper tap, in float and in double arithmetic. Sources:
-// area_pixel_compute_scale, area_pixel_compute_source_index and guard_index_and_lambda in
-// ATen/native/UpSample.h. PyTorch's builds contract ratio · (o + 0.5) - 0.5 into one operation with one
-// rounding.
+// Source position of an output, in float and in double arithmetic. Sources: area_pixel_compute_scale,
+// area_pixel_compute_source_index and guard_index_and_lambda in ATen/native/UpSample.h. PyTorch's builds
+// contract ratio · centre - 0.5 into one fused operation with one rounding, and its results show it
+// (tests/oracle, case open-023).
 static float position_float(const gt_problem *problem, int axis, int64_t output) {
   int64_t in = problem->in[axis], out = problem->out[axis];
   float ratio;

@@ -1,7 +1,6 @@
 // Weight with which output o of an axis used input i, for sizes without scale and align_corners.
 float weight_of(int o, int i, int n_in, int n_out, float ratio) {
-  float product = ratio * ((float)o + 0.5f);
-  float source = max(product - 0.5f, 0.0f);
+  float source = max(fma(ratio, (float)o + 0.5f, -0.5f), 0.0f);
   int lower = min((int)source, n_in - 1);
   float fraction = min(source - (float)lower, 1.0f);
   return (lower == i ? 1 - fraction : 0) + (min(lower + 1, n_in - 1) == i ? fraction : 0);

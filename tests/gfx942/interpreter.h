@@ -2,11 +2,12 @@
 // process's memory. Instructions are decoded from the text that AMD's own disassembler (libamd_comgr) gives
 // for them. It is functional emulation: no statement about speed follows from it.
 //
-// Waves of a workgroup take turns on one host thread. What approximations of the hardware give is computed
-// exactly or by the C library; rounding is to nearest, denormals are kept, and changes of these modes are
-// ignored. Not decoded: matrix (MFMA) and 8-bit float instructions, buffer instructions, loads from global
-// memory to LDS, and the rarer LDS instructions (masked or, exchange of two, append and consume, global wave
-// sync).
+// Waves of a workgroup take turns on one host thread, which takes the next workgroup when all have ended: a
+// kernel that waits for workgroups after its own, as a barrier over the whole grid does, never ends. What
+// approximations of the hardware give is computed exactly or by the C library; rounding is to nearest,
+// denormals are kept, and changes of these modes are ignored. Not decoded: matrix (MFMA) and 8-bit float
+// instructions, buffer instructions, loads from global memory to LDS, and the rarer LDS instructions (masked
+// or, exchange of two, append and consume, global wave sync).
 #ifndef GFX942_INTERPRETER_H
 #define GFX942_INTERPRETER_H
 

@@ -57,6 +57,13 @@ static void on_winner_json(void *context, const gt_winner *winner) {
                                            "driver", winner->driver, "tuned_at", winner->tuned_at));
 }
 
+// "1 winner", "3 winners".
+static gt_short counted(int64_t count, const char *noun) {
+  gt_short result;
+  snprintf(result.text, sizeof result.text, "%lld %.8s%s", (long long)count, noun, count == 1 ? "" : "s");
+  return result;
+}
+
 static gt_status list_winners(gt_cache *cache, const char *path, bool as_json, gt_error *error) {
   gt_cache_counts counts = {0};
   winner_tables tables = {0};
@@ -79,9 +86,9 @@ static gt_status list_winners(gt_cache *cache, const char *path, bool as_json, g
   }
   json_decref(list);
   if (cache)
-    printf("%lld winners, %lld trials of %lld problems on %lld devices of %lld models in %s\n",
-           (long long)counts.winners, (long long)counts.trials, (long long)counts.problems,
-           (long long)counts.devices, (long long)counts.models, path);
+    printf("%s, %s of %s on %s of %s in %s\n", counted(counts.winners, "winner").text,
+           counted(counts.trials, "trial").text, counted(counts.problems, "problem").text,
+           counted(counts.devices, "device").text, counted(counts.models, "model").text, path);
   else
     printf("nothing is tuned yet: there is no file %s\n", path);
   return GT_OK;

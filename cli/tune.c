@@ -17,6 +17,8 @@ enum { TOLD_FAILURES = 5 }; // told one by one per problem; the rest is counted
 typedef struct {
   char problem[GT_PROBLEM_TEXT];
   gt_tuned tuned;
+  char *best; // so far, while it runs
+  double best_us, stream_us;
   gt_status status;
   char message[1024]; // of a status that is not GT_OK
 } row;
@@ -79,7 +81,23 @@ static void on_progress(void *context, const gt_tune_progress *now) {
     gt_progress_clear(&s->progress);
     gt_trial_complain(s->rows[s->n_rows - 1].problem, s->device_text, now->last);
   }
+  if (now->best) {
+    row *current = &s->rows[s->n_rows - 1];
+    free(current->best);
+    current->best = gt_strdup(now->best);
+    current->best_us = now->best_us;
+    current->stream_us = now->stream_us;
+  }
   gt_progress_show(&s->progress, now);
+}
+
+// What an interrupted problem has to show is the best so far.
+static void take_best_so_far(row *r) {
+  if (r->tuned.configuration) return;
+  r->tuned.configuration = r->best;
+  r->best = NULL;
+  r->tuned.best_us = r->best_us;
+  r->tuned.stream_us = r->stream_us;
 }
 
 // Whether other problems are still worth trying after one ended like this.
@@ -105,7 +123,10 @@ static gt_status tune_all(session *s, gt_generator *generator, gt_workshop *work
     if (next->status == GT_OK) continue;
     worst = next->status;
     snprintf(next->message, sizeof next->message, "%s", error.text);
-    if (worst == GT_INTERRUPTED) break;
+    if (worst == GT_INTERRUPTED) {
+      take_best_so_far(next);
+      break;
+    }
     gt_complain("%s: %s", next->problem, error.text);
     if (!goes_on(worst)) break;
   }
@@ -153,15 +174,14 @@ static void print_table(const session *s, const gt_fingerprint *device, const ch
   gt_table *table = gt_table_new("problem|direct µs|best µs|speed-up|of stream|configuration", "lrrrrl");
   for (size_t i = 0; i < s->n_rows; i++) {
     const gt_tuned *t = &s->rows[i].tuned;
-    const char *note = t->empty                              ? "empty problem: nothing to launch"
-                       : s->rows[i].status == GT_INTERRUPTED ? "interrupted"
-                                                             : "none";
+    const char *none = t->empty ? "empty problem: nothing to launch" : "none";
+    const char *note = s->rows[i].status == GT_INTERRUPTED ? " (so far)" : "";
     gt_table_cell(table, "%s", s->rows[i].problem);
     gt_table_cell(table, "%s", gt_microseconds(t->default_us).text);
     gt_table_cell(table, "%s", gt_microseconds(t->best_us).text);
     gt_table_cell(table, "%s", gt_ratio(t->default_us, t->best_us, "").text);
     gt_table_cell(table, "%s", gt_ratio(t->stream_us, t->best_us, "").text);
-    gt_table_cell(table, "%s", t->configuration ? t->configuration : note);
+    gt_table_cell(table, "%s%s", t->configuration ? t->configuration : none, note);
   }
   gt_table_print(table, stdout);
   gt_table_free(table);
@@ -239,7 +259,10 @@ static int run(session *s) {
 complain:
   result = gt_complain_error(&error);
 done:
-  for (size_t i = 0; i < s->n_rows; i++) gt_tuned_free(&s->rows[i].tuned);
+  for (size_t i = 0; i < s->n_rows; i++) {
+    free(s->rows[i].best);
+    gt_tuned_free(&s->rows[i].tuned);
+  }
   free(s->rows);
   free(cache_path);
   gt_cache_close(cache);

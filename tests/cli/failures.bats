@@ -118,7 +118,7 @@ start_long_run() {
   "$GATHERTUNE" tune "$P" --device recorded:gpu.json --families taps --launch-limit 60 >/dev/null 2>&1 3>&- &
   parent=$!
   for i in $(seq 50); do
-    worker=$(pgrep -P "$parent" || true)
+    worker=$(cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$parent" '$4 == parent { print $1 }')
     [ -n "$worker" ] && break
     sleep 0.1
   done
@@ -144,6 +144,7 @@ start_long_run() {
   [ "$code" -eq 130 ]
   grep -q "^gathertune: interrupted.*cache.db" err.txt
   grep -q "of stream" out.txt
+  grep -q " (so far)" out.txt
   [ "$(gathertune list --json | jq .trials)" -gt 2 ]
   gt tune "$P" --device recorded:gpu.json --budget 40 --json
   works

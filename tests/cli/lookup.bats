@@ -81,7 +81,7 @@ tune_recorded() {
   works
   said "Imaginary X"
   said "$P_CANONICAL"
-  said "1 winners"
+  said "1 winner, "
   gt list --json
   works
   json '.winners | length == 1'

@@ -101,7 +101,7 @@ load helpers
 }
 
 @test "without any device tune explains what it looked for" {
-  OCL_ICD_VENDORS=$BATS_TEST_TMPDIR/none POCL_DEVICES= gt tune "$P" --device auto
+  OCL_ICD_VENDORS=$BATS_TEST_TMPDIR/none POCL_DEVICES= gt tune "${P/n=2/n=0}" --device auto
   [ "$status" -ne 0 ] || skip "there is a GPU here"
   fails_with 1 "hip" "cuda" "opencl"
   [ ! -e cache.db ]

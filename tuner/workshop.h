@@ -12,15 +12,18 @@
 typedef struct gt_workshop gt_workshop;
 
 typedef struct {
-  const char *program;    // path of this executable; NULL: /proc/self/exe
-  double compile_seconds; // time limits of a worker's phases, from the phase's start
+  const char *program; // path of this executable; NULL: /proc/self/exe
+  // Time limits of a worker's phases, from the phase's start.
+  double compile_seconds; // also of opening a device and of preparing a problem
   double launch_seconds;
-  double time_seconds;
+  double time_seconds; // also of comparing a result
 } gt_workshop_options;
 
 void gt_workshop_defaults(gt_workshop_options *options); // 120 s, 20 s, 120 s
 
-// Starts a worker and opens `device` in it ("hip:0", "auto", …; NULL: a worker that only compiles).
+// Starts a worker and opens `device` in it ("hip:0", "auto", …; NULL: a worker that only compiles). The
+// worker runs `program --worker`, which is to call gt_worker_main(0, 1). It is killed when the calling thread
+// ends.
 gt_status gt_workshop_open(const char *device, const gt_workshop_options *options, gt_workshop **workshop,
                            gt_error *error);
 void gt_workshop_close(gt_workshop *workshop); // ends the worker; harmless on NULL

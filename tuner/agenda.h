@@ -10,8 +10,8 @@
 
 typedef struct {
   char *configuration;
-  bool bound;     // computes nothing useful: not checked, not counted
-  bool candidate; // may win
+  bool bound;     // computes nothing useful: not checked
+  bool candidate; // may win; only these are counted
 } gt_agenda_item;
 
 typedef struct {

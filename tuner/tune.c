@@ -146,7 +146,7 @@ static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *t
     t->best = (int)(trial - t->trials);
     t->best_us = trial->median_us;
   }
-  if (item->bound) return;
+  if (!item->candidate) return;
   t->tuned->tried++;
   t->tuned->failed += trial->outcome != GT_OUTCOME_OK;
   t->tuned->cached += cached;

@@ -75,10 +75,10 @@ static int take(const gt_usage *usage, const gt_option *option, const char *text
     *(int64_t *)option->value = number;
     return GT_CONTINUE;
   }
-  case GT_OPTION_SECONDS: {
+  case GT_OPTION_NUMBER: {
     double number = strtod(text, &end);
     if (end == text || *end || !isfinite(number) || number <= 0)
-      return bad_value(usage, option, "seconds, a number above 0", text);
+      return bad_value(usage, option, "a number above 0", text);
     *(double *)option->value = number;
     return GT_CONTINUE;
   }

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 typedef enum {
-  GT_OPTION_FLAG,    // bool *
-  GT_OPTION_TEXT,    // const char **, borrowed from the command line
-  GT_OPTION_COUNT,   // int64_t *, 0 or more
-  GT_OPTION_SECONDS, // double *, more than 0
+  GT_OPTION_FLAG,   // bool *
+  GT_OPTION_TEXT,   // const char **, borrowed from the command line
+  GT_OPTION_COUNT,  // int64_t *, 0 or more
+  GT_OPTION_NUMBER, // double *, more than 0
 } gt_option_kind;
 
 typedef struct {

@@ -77,7 +77,7 @@ failing_script() {
   sed -i 's/gt_narrow(sum)/gt_narrow(sum + 1)/' templates/direct.kernel
   run cmp -s "$ROOT/templates/direct.kernel" templates/direct.kernel
   [ "$status" -eq 1 ] # spoilt
-  GATHERTUNE_TEMPLATES=$PWD/templates gt tune "$P" --device "$DEVICE" --families direct --budget 2
+  GATHERTUNE_TEMPLATES=$PWD/templates gt tune "$P" --device "$DEVICE" --families direct --budget 2 $SHORT
   [ "$status" -eq 1 ]
   complained "wrong_result"
   complained "templates from $PWD/templates"

@@ -8,6 +8,7 @@ DEVICE=${GT_TEST_DEVICE:-opencl:0}
 OP=upsample_bilinear2d_backward
 P=$OP:n=2,c=3,in=6x5,out=12x10,dtype=f32 # a small problem, and the same as the program prints it:
 P_CANONICAL=$OP:n=2,c=3,in=6x5,out=12x10,dtype=f32,layout=nchw,align_corners=0
+SHORT="--batch-us 10" # for real devices: an emulated one takes long for a batch of a millisecond
 
 setup() {
   cd "$BATS_TEST_TMPDIR"

@@ -1,7 +1,7 @@
 load helpers
 
 @test "tune finds a configuration on the device, checked, and lookup finds it again" {
-  gt tune "$P" --device "$DEVICE" --families direct,taps --budget 4
+  gt tune "$P" --device "$DEVICE" --families direct,taps --budget 4 $SHORT
   works
   said "problem"
   said "direct µs"
@@ -13,7 +13,7 @@ load helpers
 }
 
 @test "tune --json tells device, times, counts and the configuration" {
-  gt tune "$P" --device "$DEVICE" --families direct --budget 2 --json
+  gt tune "$P" --device "$DEVICE" --families direct --budget 2 --json $SHORT
   works
   json '.problems[0] | .best_us > 0 and .default_us > 0 and .stream_us > 0 and .tried > 0 and .failed == 0'
   json '.problems[0].configuration | startswith("direct:")'
@@ -83,7 +83,7 @@ load helpers
 
 @test "--config tries one configuration and stores nothing" {
   config=$(gathertune generate "$P" --family direct --device "$DEVICE" --json | jq -r .variant.configuration)
-  gt tune "$P" --device "$DEVICE" --config "$config" --json
+  gt tune "$P" --device "$DEVICE" --config "$config" --json $SHORT
   works
   json '.trials[0].trial | .outcome == "ok" and .checked and .median_us > 0'
   [ ! -e cache.db ]

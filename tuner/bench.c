@@ -12,8 +12,8 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// How many slots to ask for: between two uses of a slot the others move twice the last-level cache, within the
-// memory that may be used.
+// How many slots to ask for: between two uses of a slot the others move twice the last-level cache, within
+// the memory that may be used.
 static int wanted_slots(const gt_open_device *open, int64_t slot_bytes, uint64_t free_bytes) {
   int64_t bytes = 2 * open->fingerprint.last_level_cache_bytes;
   if (open->fingerprint.is_cpu) bytes = smaller(bytes, CPU_BYTES);
@@ -48,7 +48,8 @@ static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
   gt_status status = bench->open->backend->free_memory(bench->open->device, &free_bytes, error);
   if (status != GT_OK) return status;
 
-  int64_t most = (int64_t)(free_bytes / 100 * 95) / per_outer;
+  // A CPU's memory is the host's, which others use too.
+  int64_t most = (int64_t)(free_bytes / 100 * (bench->open->fingerprint.is_cpu ? 25 : 95)) / per_outer;
   if (!whole && most >= 1) outer = smaller(outer, most);
   int slots = whole ? 1 : wanted_slots(bench->open, gt_guarded_total(outer * per_outer, 1), free_bytes);
   for (;;) {

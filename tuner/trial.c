@@ -146,7 +146,8 @@ gt_status gt_session_problem(gt_session *session, const gt_problem *problem, con
   }
   session->prepared = true;
   if (session->bench.outer < gt_problem_outer(problem))
-    gt_buffer_print(note, "only %lld of %lld outer indices fit into the device's memory; ",
+    gt_buffer_print(note,
+                    "only %lld of %lld outer indices fit into the device's memory, and times are of these",
                     (long long)session->bench.outer, (long long)gt_problem_outer(problem));
   if (!direct || !session->open.backend->executes) return GT_OK;
 
@@ -154,7 +155,8 @@ gt_status gt_session_problem(gt_session *session, const gt_problem *problem, con
   if (direct_result->outcome == GT_OUTCOME_OK) {
     status = gt_expected_keep(&session->expected, 0, error);
     if (gt_expected_is_partial(&session->expected))
-      gt_buffer_print(note, "only the first and last 512 MiB are compared with direct; ");
+      gt_buffer_print(note, "%sonly the first and last 512 MiB are compared with direct",
+                      note->length ? "; " : "");
   }
   return status;
 }

@@ -47,6 +47,7 @@ void gt_tune_defaults(gt_tune_options *options) {
 
 void gt_tuned_free(gt_tuned *tuned) {
   free(tuned->configuration);
+  free(tuned->note);
   *tuned = (gt_tuned){0};
 }
 
@@ -64,6 +65,8 @@ static gt_status prepare(tuning *t, gt_error *error) {
     status = gt_workshop_problem(t->workshop, t->problem, t->agenda.standard ? &direct : NULL, error);
   gt_variant_free(&direct);
   t->prepared = status == GT_OK;
+  if (t->prepared && *gt_workshop_note(t->workshop))
+    t->tuned->note = gt_strdup(gt_workshop_note(t->workshop));
   return status;
 }
 

@@ -35,6 +35,8 @@ typedef struct {
   size_t tried, failed, cached; // trials
   size_t space;                 // configurations in the search space
   bool empty;                   // n = 0 or c = 0: nothing to launch
+  char *note; // what the user should know about the times, such as that they are of a part of the problem; or
+              // NULL
 } gt_tuned;
 void gt_tuned_free(gt_tuned *tuned);
 

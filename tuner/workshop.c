@@ -22,6 +22,7 @@ struct gt_workshop {
   char problem[GT_PROBLEM_TEXT]; // empty: none
   json_t *direct;                // RENDERED, or NULL
   bool prepared;                 // in the present child
+  gt_buffer note;                // that the worker gave with it
 };
 
 void gt_workshop_defaults(gt_workshop_options *options) {
@@ -168,6 +169,8 @@ static gt_status prepare_once(gt_workshop *workshop, bool with_direct, bool *die
   status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);
   *died = end == DIED || end == TIMED_OUT || (status == GT_OK && !workshop->child);
   workshop->prepared = status == GT_OK && workshop->child;
+  gt_buffer_clear(&workshop->note);
+  gt_buffer_print(&workshop->note, "%s", gt_wire_string(answer, "note"));
   json_decref(request);
   json_decref(answer);
   gt_buffer_free(&payload);
@@ -219,6 +222,7 @@ void gt_workshop_close(gt_workshop *workshop) {
   if (workshop->child) gt_child_quit(workshop->child, QUIT_SECONDS);
   drop_child(workshop);
   json_decref(workshop->direct);
+  gt_buffer_free(&workshop->note);
   free(workshop->device);
   free(workshop->program);
   free(workshop);
@@ -232,6 +236,10 @@ const char *gt_workshop_device(const gt_workshop *workshop) {
 }
 bool gt_workshop_executes(const gt_workshop *workshop) {
   return workshop->executes;
+}
+
+const char *gt_workshop_note(const gt_workshop *workshop) {
+  return workshop->note.data ? workshop->note.data : "";
 }
 
 static json_t *rendered(const gt_variant *variant) {

@@ -46,6 +46,10 @@ void gt_timing_defaults(gt_timing_options *options);
 gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct,
                               gt_error *error);
 
+// What a user should know about the prepared problem, such as that only a part of it fits into memory; empty
+// when there is nothing.
+const char *gt_workshop_note(const gt_workshop *workshop);
+
 // Compiles, checks (unless the device executes nothing, or check is false: for `stream`) and times one
 // variant. Whatever happens to the worker becomes the trial's outcome; the status is not GT_OK only when no
 // worker can be had any more or on interruption (GT_INTERRUPTED). The caller frees *trial; *code receives the

@@ -91,6 +91,9 @@ if [ -z "${SANITIZE:-}" ]; then
     case $program in *.o | *.d) continue ;; esac
     suite "emulated MI300X: $(basename "$program")" "$program"
   done
+  for program in "$emulated"/tests/contract/test_*; do
+    suite "emulated MI300X: contract $(basename "$program")" env GT_CONTRACT_BACKENDS=hip "$program"
+  done
   export GATHERTUNE=$emulated/gathertune
   for file in tests/cli/*.bats; do
     suite "command line on the emulated MI300X: $(basename "$file" .bats)" env GT_TEST_DEVICE=hip:0 bats --tap "$file"

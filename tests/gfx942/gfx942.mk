@@ -16,6 +16,7 @@ GFX942_QUIET := $(if $(V),,@)
 GFX942_SOURCES := $(filter-out $(GFX942_SOURCE)/test_%,$(wildcard $(GFX942_SOURCE)/*.c))
 GFX942_OBJECTS := $(GFX942_SOURCES:$(GFX942_SOURCE)/%.c=$(GFX942)/objects/%.o)
 GFX942_INTERPRETER_OBJECTS := $(filter-out $(GFX942)/objects/thunk%,$(GFX942_OBJECTS))
+GFX942_TEST_OBJECTS := $(patsubst $(GFX942_SOURCE)/%.c,$(GFX942)/objects/%.o,$(wildcard $(GFX942_SOURCE)/test_*.c))
 GFX942_TESTS := $(GFX942)/test_interpreter $(GFX942)/test_emulated_mi300x
 
 GFX942_CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -O2 -g -fPIC -fvisibility=hidden \
@@ -56,7 +57,7 @@ $(GFX942)/%: $(BUILD)/% $(GFX942_SOURCE)/gfx942.mk | gfx942
 
 # The tests of the emulation.
 
-$(GFX942)/host/test_interpreter: $(GFX942)/objects/test_interpreter.o $(GFX942_INTERPRETER_OBJECTS)
+$(GFX942)/host/test_interpreter: $(GFX942_TEST_OBJECTS) $(GFX942_INTERPRETER_OBJECTS)
 	@mkdir -p $(@D)
 	$(GFX942_QUIET)$(CC) -pthread $^ -o $@ -lcmocka -lm -ldl
 
@@ -69,4 +70,4 @@ $(GFX942)/objects/samples/test_emulated_mi300x.o: $(GFX942_SOURCE)/samples/kerne
 $(GFX942_TESTS): $(GFX942)/%: $(GFX942)/host/% $(GFX942_SOURCE)/gfx942.mk | gfx942
 	$(GFX942_COPY)
 
--include $(GFX942_OBJECTS:.o=.d) $(GFX942)/objects/test_interpreter.d $(GFX942)/objects/samples/test_emulated_mi300x.d
+-include $(GFX942_OBJECTS:.o=.d) $(GFX942_TEST_OBJECTS:.o=.d) $(GFX942)/objects/samples/test_emulated_mi300x.d

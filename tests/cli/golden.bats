@@ -1,0 +1,45 @@
+#!/usr/bin/env bats
+# Golden files: what templates render to, for each target. A change of a template shows as a diff of kernels.
+# GOLDEN_UPDATE=1 bats tests/cli/golden.bats writes them anew; read the diff before it is committed.
+
+load helpers
+
+# compare NAME FAMILY KEYS: the family's default for a small problem, on each target.
+compare() {
+  local name=$1 family=$2 problem=upsample_bilinear2d_backward:$3 target arch
+  for target in hip:gfx942 cuda:sm_90 opencl:; do
+    arch=${target#*:} target=${target%:*}
+    local golden=$BATS_TEST_DIRNAME/../golden/$name.$target.txt
+    "$GATHERTUNE" generate "$problem" --family "$family" --target "$target" ${arch:+--arch "$arch"} -o "$BATS_TEST_TMPDIR/source"
+    if [ -n "${GOLDEN_UPDATE:-}" ]; then cp "$BATS_TEST_TMPDIR/source" "$golden"; fi
+    diff -u "$golden" "$BATS_TEST_TMPDIR/source"
+  done
+}
+
+@test "direct renders to its golden sources" {
+  compare direct-f32 direct n=2,c=3,in=5x7,out=9x13,dtype=f32,align_corners=1
+}
+
+@test "scatter renders to its golden sources" {
+  compare scatter-bf16 scatter n=2,c=3,in=5x7,out=9x13,dtype=bf16,layout=nhwc
+}
+
+@test "stream renders to its golden sources" {
+  compare stream-f64 stream n=2,c=3,in=5x7,out=9x13,dtype=f64
+}
+
+@test "taps with literal weights and vectors renders to its golden sources" {
+  compare taps-2x-f16 taps n=2,c=3,in=6x8,out=12x16,dtype=f16,scale=2x2
+}
+
+@test "taps with tables of weights and starts renders to its golden sources" {
+  compare taps-table-f32 taps n=2,c=3,in=9x13,out=5x31,dtype=f32
+}
+
+@test "inner with literal weights and vectors renders to its golden sources" {
+  compare inner-2x-bf16 inner n=2,c=16,in=6x8,out=12x16,dtype=bf16,layout=nhwc,scale=2x2
+}
+
+@test "inner with tables of weights and starts renders to its golden sources" {
+  compare inner-table-f64 inner n=2,c=3,in=9x13,out=5x31,dtype=f64,layout=nhwc,align_corners=1
+}

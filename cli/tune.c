@@ -1,7 +1,9 @@
 // gathertune tune: finds the fastest configuration of problems on a device and keeps it in the cache.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -217,17 +219,28 @@ static void print_result(const session *s, const gt_workshop *workshop, const ch
   }
   json_t *rows = json_array();
   for (size_t i = 0; i < s->n_rows; i++) json_array_append_new(rows, row_json(&s->rows[i]));
-  gt_print_json(json_pack("{s:s, s:o, s:s, s:b, s:b, s:I, s:o}", "device", s->device_text, "fingerprint",
+  gt_print_json(json_pack("{s:s, s:o, s:s?, s:b, s:b, s:I, s:o}", "device", s->device_text, "fingerprint",
                           gt_wire_fingerprint(device), "cache", cache_path, "warm", s->tune.timing.warm,
                           "interrupted", gt_was_interrupted(), "left_out", (json_int_t)s->problems.unknown,
                           "problems", rows));
+}
+
+// Warm times are not comparable with the cold ones that the cache keeps: such a run has a cache of its own in
+// a temporary file, whose path the caller removes and frees.
+static gt_status open_private_cache(gt_cache **cache, char **path, gt_error *error) {
+  const char *folder = getenv("TMPDIR");
+  *path = gt_print("%s/gathertune-warm-XXXXXX", folder && *folder ? folder : "/tmp");
+  int file = mkstemp(*path);
+  if (file < 0) return gt_fail(error, GT_IO, "%s: %s", *path, strerror(errno));
+  close(file);
+  return gt_cache_open(*path, GT_CACHE_WRITE, cache, error);
 }
 
 static int run(session *s) {
   gt_generator *generator = NULL;
   gt_workshop *workshop = NULL;
   gt_cache *cache = NULL;
-  char *cache_path = NULL;
+  char *cache_path = NULL, *private_path = NULL;
   gt_error error = {0};
   int result = 0;
   gt_status status = gt_open_generator(&generator, &error);
@@ -244,15 +257,19 @@ static int run(session *s) {
     result = status == GT_INTERRUPTED ? GT_EXIT_INTERRUPTED : gt_exit_code(status);
     goto done;
   }
-  status = gt_open_cache(s->cache_path, GT_CACHE_WRITE, &cache, &cache_path, &error);
+  status = s->tune.timing.warm ? open_private_cache(&cache, &private_path, &error)
+                               : gt_open_cache(s->cache_path, GT_CACHE_WRITE, &cache, &cache_path, &error);
   if (status != GT_OK) goto complain;
   s->rows = gt_alloc(s->problems.count * sizeof *s->rows);
   status = tune_all(s, generator, workshop, cache);
   print_result(s, workshop, cache_path);
   result = gt_exit_code(status);
   if (status == GT_INTERRUPTED) {
-    gt_complain("interrupted; what was measured is kept in %s: run the same command again to go on",
-                cache_path);
+    if (cache_path)
+      gt_complain("interrupted; what was measured is kept in %s: run the same command again to go on",
+                  cache_path);
+    else
+      gt_complain("interrupted; warm times are not kept");
     result = GT_EXIT_INTERRUPTED;
   }
   goto done;
@@ -264,8 +281,10 @@ done:
     gt_tuned_free(&s->rows[i].tuned);
   }
   free(s->rows);
-  free(cache_path);
   gt_cache_close(cache);
+  if (private_path) unlink(private_path);
+  free(private_path);
+  free(cache_path);
   gt_workshop_close(workshop);
   gt_generator_close(generator);
   return result;
@@ -287,7 +306,8 @@ int gt_command_tune(int argc, char **argv) {
       {"seed", 0, GT_OPTION_COUNT, &s.seed, "N",
        "of the random order when the budget is less than the space"},
       {"retry", 0, GT_OPTION_FLAG, &s.tune.retry, NULL, "try again what is in the cache, failures included"},
-      {"warm", 0, GT_OPTION_FLAG, &s.tune.timing.warm, NULL, "time with warm device caches (default: cold)"},
+      {"warm", 0, GT_OPTION_FLAG, &s.tune.timing.warm, NULL,
+       "time with warm device caches, and keep nothing (default: cold)"},
       {"batch-us", 0, GT_OPTION_NUMBER, &s.tune.timing.batch_us, "US",
        "time launches in batches of at least so many microseconds (default 1000)"},
       {"config", 0, GT_OPTION_TEXT, &s.config, "CONFIGURATION", "try only this one and store nothing"},

@@ -98,3 +98,13 @@ load helpers
   gt tune --help
   said "Ctrl-C"
 }
+
+@test "warm times are shown and not kept" {
+  plain_script slow.json
+  gt tune "$P" --device recorded:slow.json --warm --json
+  works
+  json '.warm and .cache == null and (.problems[0].best_us > 0)'
+  gt list --json
+  json '.winners == []'
+  [ ! -e cache.db ]
+}

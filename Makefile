@@ -19,7 +19,8 @@ PACKAGES := lua5.4 sqlite3 jansson libxxhash libuv
 MISSING := $(strip $(foreach p,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null || echo $(p))))
 
 # A back end is built where its headers are found.
-has_header = $(shell printf '$(foreach h,$(1),\#include <$(h)>\n)' | $(CC) $(2) -E - >/dev/null 2>&1 && echo 1)
+HASH := \#
+has_header = $(shell printf '$(foreach h,$(1),$(HASH)include <$(h)>\n)' | $(CC) $(2) -E - >/dev/null 2>&1 && echo 1)
 HIP_FLAGS := -D__HIP_PLATFORM_AMD__ $(if $(wildcard /opt/rocm/include),-I/opt/rocm/include)
 CUDA_FLAGS := $(if $(wildcard $(CUDA_HOME)/include),-isystem $(CUDA_HOME)/include)
 HAVE_HIP ?= $(call has_header,hip/hip_runtime_api.h hip/hiprtc.h,$(HIP_FLAGS))

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "interpreter.h"
-
 // Instructions are multiples of 4 bytes, so that a page's table has an entry for each place where one may
 // start.
 enum { PAGE_SHIFT = 12, PAGE_ENTRIES = 1 << (PAGE_SHIFT - 2), BUCKETS = 256 };
@@ -37,14 +35,14 @@ static void free_cache(CodeCache *cache) {
   free(cache);
 }
 
-CodeReader code_reader_open(void) {
+CodeReader code_reader_open(const gfx_options *options) {
   pthread_mutex_lock(&lock);
   if (!current) {
     current = calloc(1, sizeof *current);
     if (current) current->current = true;
   }
   if (current) current->readers++;
-  CodeReader reader = {.cache = current};
+  CodeReader reader = {.cache = current, .options = options};
   pthread_mutex_unlock(&lock);
   return reader;
 }
@@ -96,6 +94,7 @@ static const Instruction *decode(CodeReader *reader, uint64_t pc, char *error, s
     if (!fresh) snprintf(error, error_size, "out of host memory for decoded instructions");
     if (fresh && decode_instruction(pc, fresh, error, error_size)) {
       page->instruction[entry] = known = fresh;
+      if (reader->options->decoded) reader->options->decoded(reader->options->context, pc, fresh->text);
     } else {
       free(fresh);
     }

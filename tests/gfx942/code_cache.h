@@ -3,6 +3,7 @@
 #define GFX942_CODE_CACHE_H
 
 #include "decode.h"
+#include "interpreter.h"
 
 typedef struct CodeCache CodeCache;
 typedef struct CodePage CodePage;
@@ -12,9 +13,10 @@ typedef struct {
   CodeCache *cache;
   CodePage *page;
   uint64_t page_number;
+  const gfx_options *options;
 } CodeReader;
 
-CodeReader code_reader_open(void);
+CodeReader code_reader_open(const gfx_options *options);
 void code_reader_close(CodeReader *reader);
 
 // The instruction at pc, decoded when this is its first use. NULL, with the reason in `error`, when it is not

@@ -316,6 +316,20 @@ static bool parse_modifier(const char *text, Instruction *instruction) {
   return true;
 }
 
+// op_sel_hi where it is not written: the disassembler leaves the default out, which is the high half for the
+// high result of packed instructions, but single precision, no half at all, for those that mix the two.
+static uint8_t default_op_sel_hi(const char *name) {
+  return starts(name, "v_fma_mix") ? 0 : 7;
+}
+
+// The bit of op_sel for the destination follows those of the sources, however many they are, and is kept in
+// bit 3.
+static uint8_t with_destination_in_bit_3(uint8_t op_sel, int sources) {
+  if (sources < 1 || sources > 2) return op_sel;
+  unsigned destination = op_sel >> sources & 1u;
+  return (uint8_t)((op_sel & ((1u << sources) - 1)) | destination << 3);
+}
+
 static void strip_encoding(char *name) {
   static const char *const suffixes[] = {"_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp"};
   size_t length = strlen(name);
@@ -353,8 +367,7 @@ static bool refuse(const Instruction *instruction, const char *what, char *error
 
 bool decode_instruction(uint64_t pc, Instruction *instruction, char *error, size_t error_size) {
   Text text = {0};
-  *instruction =
-      (Instruction){.pc = pc, .op_sel_hi = 7, .row_mask = 15, .bank_mask = 15, .output_scale = 1.f};
+  *instruction = (Instruction){.pc = pc, .row_mask = 15, .bank_mask = 15, .output_scale = 1.f};
   if (!disassemble(pc, text.buffer, sizeof text.buffer, &instruction->size, error, error_size)) return false;
   split(&text);
   // split() has put the ends of the words in the buffer: write the text anew from its parts.
@@ -370,9 +383,11 @@ bool decode_instruction(uint64_t pc, Instruction *instruction, char *error, size
     instruction->execute = execute_nothing;
     return true;
   }
+  instruction->op_sel_hi = default_op_sel_hi(text.name);
   for (int i = 0; i < text.modifiers; i++)
     if (!parse_modifier(text.modifier[i], instruction))
       return refuse(instruction, "unknown modifier", error, error_size);
+  instruction->op_sel = with_destination_in_bit_3(instruction->op_sel, text.operands - 1);
   // The hardware register of s_getreg is no operand that is read: every one of them reads as zero.
   if (starts(text.name, "s_getreg")) text.operands = 1;
   if (text.operands > MAX_OPERANDS) return refuse(instruction, "too many operands", error, error_size);

@@ -81,7 +81,7 @@ static void *run_thread(void *argument) {
       group->wave[i].scratch = private_memory + scratch * LANES * (size_t)i;
       group->wave[i].scratch_bytes = (uint32_t)scratch;
     }
-    group->code = code_reader_open();
+    group->code = code_reader_open(job->options);
     run_groups(job, group);
     code_reader_close(&group->code);
     pthread_mutex_lock(&job->lock);

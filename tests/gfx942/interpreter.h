@@ -39,9 +39,13 @@ typedef struct {
 // global atomics, from several threads at once.
 typedef bool (*gfx_may_access)(void *context, uint64_t address, size_t bytes);
 
+// Told about each instruction when it is first decoded, with its text. Never called by two threads at once.
+typedef void (*gfx_decoded)(void *context, uint64_t pc, const char *text);
+
 typedef struct {
   int threads;               // host threads, at least 1; workgroups are dealt to them
   gfx_may_access may_access; // NULL: everything is allowed
+  gfx_decoded decoded;       // NULL: nobody wants to know
   void *context;
 } gfx_options;
 

@@ -19,7 +19,8 @@ enum { GPU_COMPUTE_UNITS = 304, GPU_SIMDS_PER_UNIT = 4 };
 uint64_t thunk_device_memory(void);
 // Host threads that run a kernel.
 int thunk_threads(void);
-// Writes a line to stderr if GFX942_LOG is at least `level` (1: kernels and refusals, 2: everything).
+// Writes a line to stderr if GFX942_LOG is at least `level` (1: kernels and refusals, 2: also memory,
+// queues and packets, 3: also code).
 void thunk_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Writes "gfx942 emulation: ..." to stderr and aborts, as ROCr does when the device faults.
 _Noreturn void thunk_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -105,6 +105,11 @@ static void complete(hsa_signal_t handle, uint64_t start, uint64_t end) {
   }
 }
 
+static void log_instruction(void *context, uint64_t pc, const char *text) {
+  (void)context;
+  thunk_log(3, "%#llx: %s", (unsigned long long)pc, text);
+}
+
 static void run_kernel(queue *q, const hsa_kernel_dispatch_packet_t *packet) {
   gfx_dispatch dispatch = {
       .kernel_descriptor = packet->kernel_object,
@@ -116,7 +121,8 @@ static void run_kernel(queue *q, const hsa_kernel_dispatch_packet_t *packet) {
       .lds_bytes = packet->group_segment_size,
       .scratch_bytes = packet->private_segment_size,
   };
-  gfx_options options = {.threads = thunk_threads(), .may_access = memory_may_access};
+  gfx_options options = {
+      .threads = thunk_threads(), .may_access = memory_may_access, .decoded = log_instruction};
   gfx_counts counts = {0};
   char error[512];
 

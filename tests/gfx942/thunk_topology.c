@@ -28,7 +28,7 @@ static uint64_t setting(const char *name, uint64_t otherwise, uint64_t least, ui
 // page.
 __attribute__((constructor)) static void configure(void) {
   setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 1);
-  log_level = (int)setting("GFX942_LOG", 0, 0, 2);
+  log_level = (int)setting("GFX942_LOG", 0, 0, 3);
   device_memory = setting("GFX942_MEMORY", 16 * GIB, 0, UINT64_MAX);
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   threads = (int)setting("GFX942_THREADS", processors > 0 ? (uint64_t)processors : 1, 1, 64);

@@ -1,5 +1,5 @@
--- The gather-sum as it was first written: a thread per input element, which computes the window of outputs that used it and their weights as
--- it goes. Needs no tables and no tuning, works for every size, and is the default where nothing was tuned.
+-- The plain gather-sum: a thread per input element, which computes the window of outputs that used it and their weights itself. Needs no
+-- tables and no tuning, works for every size, and is the default where nothing was tuned.
 return {
   role = "candidate",
   description = "one thread per input element; window and weights computed in the kernel",

@@ -71,6 +71,120 @@ static void pairs_of_halves_are_computed_together(void **state) {
   }
 }
 
+static float half_as_float(uint32_t bits) {
+  uint16_t low = (uint16_t)bits;
+  _Float16 value;
+  memcpy(&value, &low, sizeof value);
+  return (float)value;
+}
+
+static uint32_t float_as_half(double value) {
+  _Float16 half = (_Float16)value;
+  uint16_t bits;
+  memcpy(&bits, &half, sizeof bits);
+  return bits;
+}
+
+static float word_as_float(uint32_t word) {
+  float value;
+  memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+// Both halves, and the word as a single, are numbers of a middling size.
+static uint32_t random_number_in_each_half(void) {
+  return (0x3c00 + random_bits() % 0x400) << 16 | (0x3400 + random_bits() % 0x1000) |
+         (random_bits() & 0x80008000);
+}
+
+// What a mixed instruction reads from a word: half precision if op_sel_hi has its bit, from the half of
+// op_sel.
+static float mixed_operand(uint32_t word, int source, int op_sel, int op_sel_hi) {
+  if (!(op_sel_hi >> source & 1)) return word_as_float(word);
+  return half_as_float(op_sel >> source & 1 ? word >> 16 : word);
+}
+
+static void halves_and_singles_are_mixed_in_all_ways(void **state) {
+  (void)state;
+  enum { WAYS = 8 };
+  uint32_t *x = buffer(4 * N), *y = buffer(4 * N), *z = buffer(4 * N), *r = buffer(4 * N * 3 * WAYS * WAYS);
+  for (int i = 0; i < N; i++) {
+    x[i] = random_number_in_each_half();
+    y[i] = random_number_in_each_half();
+    z[i] = random_number_in_each_half();
+  }
+  RUN("mixed", one_group, ARGUMENT(x), ARGUMENT(y), ARGUMENT(z), ARGUMENT(r));
+  const uint32_t *result = r;
+  for (int op_sel = 0; op_sel < WAYS; op_sel++)
+    for (int op_sel_hi = 0; op_sel_hi < WAYS; op_sel_hi++, result += 3 * N)
+      for (int i = 0; i < N; i++) {
+        float expected =
+            fmaf(mixed_operand(x[i], 0, op_sel, op_sel_hi), mixed_operand(y[i], 1, op_sel, op_sel_hi),
+                 mixed_operand(z[i], 2, op_sel, op_sel_hi));
+        uint32_t half = float_as_half(expected);
+        if (word_as_float(result[i]) != expected || result[N + i] != (0xdead0000 | half) ||
+            result[2 * N + i] != (0xbeef | half << 16))
+          fail_msg("op_sel %d, op_sel_hi %d: %g, %#x, %#x, not %g, %#x", op_sel, op_sel_hi,
+                   word_as_float(result[i]), result[N + i], result[2 * N + i], expected, half);
+      }
+}
+
+static void mixtures_that_the_compiler_makes_equal_the_hosts(void **state) {
+  (void)state;
+  _Float16 *x = buffer(4 * N), *h = buffer(2 * N * 4);
+  float *y = buffer(4 * N), *z = buffer(4 * N), *f = buffer(4 * N * 3);
+  for (int i = 0; i < N; i++) {
+    x[2 * i] = (_Float16)(random_float() / 3000);
+    x[2 * i + 1] = (_Float16)(random_float() / 3000);
+    y[i] = random_float() / 1000, z[i] = random_float() / 2000;
+  }
+  RUN("mixed_by_the_compiler", one_group, ARGUMENT(x), ARGUMENT(y), ARGUMENT(z), ARGUMENT(f), ARGUMENT(h));
+  for (int i = 0; i < N; i++) {
+    float low = (float)x[2 * i], high = (float)x[2 * i + 1];
+    assert_true(f[i] == fmaf(low, y[i], z[i]));
+    assert_true(f[N + i] == fmaf(high, -y[i], low));
+    assert_true(h[i] == (_Float16)fmaf(z[i], y[i], z[i]));
+    assert_true(h[N + i] == (_Float16)fmaf(y[i], high, fabsf(z[i])));
+    assert_true(h[2 * N + 2 * i] == (_Float16)fmaf(z[i], y[i], y[i]));
+    assert_true(h[2 * N + 2 * i + 1] == (_Float16)fmaf(z[i], z[i], y[i]));
+    // Clamped to [0, 1]. How the hardware rounds between the two products is its own affair.
+    float dot = fminf(fmaxf(2 * low * high - z[i], 0), 1);
+    assert_true(fabsf(f[2 * N + i] - dot) <= 1e-5f * (fabsf(low * high) + fabsf(z[i])));
+  }
+}
+
+static void half_a_register_is_read_and_written_without_the_other(void **state) {
+  (void)state;
+  uint32_t *x = buffer(4 * N), *r = buffer(4 * N * 13);
+  float *y = buffer(4 * N);
+  for (int i = 0; i < N; i++) x[i] = random_number_in_each_half(), y[i] = random_float() / 1000;
+  RUN("half_registers", one_group, ARGUMENT(x), ARGUMENT(y), ARGUMENT(r));
+  for (int i = 0; i < N; i++) {
+    uint32_t a = x[i], b = x[(i + 1) % N], a_low = a & 0xffff, a_high = a >> 16, b_low = b & 0xffff,
+             b_high = b >> 16, half = float_as_half(y[i]);
+    double fused = (double)half_as_float(a_low) * -half_as_float(b_high) + half_as_float(a_high);
+    float converted = half_as_float(a_high);
+    uint32_t converted_bits;
+    memcpy(&converted_bits, &converted, sizeof converted);
+    const uint32_t expected[13] = {(a_high + b_low) << 16 | 0x5678,
+                                   (a_low - b_high) << 16 | 0x5678,
+                                   (a_low * b_high + a_high) << 16 | 0x5678,
+                                   float_as_half(fused) << 16 | 0x5678,
+                                   (a_high ^ 0x8000) | (b_low & 0x7fff) << 16,
+                                   converted_bits,
+                                   half << 16 | 0x5678,
+                                   half << 16,
+                                   0x12340000 | half,
+                                   a_low << 16 | 0x5678,
+                                   a_high,
+                                   a_high << 16 | 0x5678,
+                                   0x12340000 | a_high};
+    for (int k = 0; k < 13; k++)
+      if (r[k * N + i] != expected[k])
+        fail_msg("result %d of item %d: %#x, not %#x", k, i, r[k * N + i], expected[k]);
+  }
+}
+
 static float from_bfloat(uint16_t bits) {
   uint32_t word = (uint32_t)bits << 16;
   float value;
@@ -361,6 +475,9 @@ int test_arithmetic(void) {
       cmocka_unit_test_teardown(arithmetic_in_double_precision_equals_the_hosts, free_buffers),
       cmocka_unit_test_teardown(arithmetic_in_half_precision_equals_the_hosts, free_buffers),
       cmocka_unit_test_teardown(pairs_of_halves_are_computed_together, free_buffers),
+      cmocka_unit_test_teardown(halves_and_singles_are_mixed_in_all_ways, free_buffers),
+      cmocka_unit_test_teardown(mixtures_that_the_compiler_makes_equal_the_hosts, free_buffers),
+      cmocka_unit_test_teardown(half_a_register_is_read_and_written_without_the_other, free_buffers),
       cmocka_unit_test_teardown(bfloats_are_loaded_rounded_and_stored, free_buffers),
       cmocka_unit_test_teardown(integers_are_divided_right, free_buffers),
       cmocka_unit_test_teardown(integers_of_64_bits_are_computed_in_pairs_of_registers, free_buffers),

@@ -457,6 +457,14 @@ static bool compare_lookup(const char *name, Instruction *instruction) {
   return instruction->vector != NULL;
 }
 
+// A packed instruction's operand that is one single, such as what a dot product is added to, is negated by
+// neg_lo: it has no sign of its own in the text.
+static void negate_singles(Instruction *instruction) {
+  const char *sources = instruction->vector->form + 2;
+  for (int i = 0; sources[i] && i + 1 < instruction->operands; i++)
+    if (sources[i] == 'f' && instruction->neg_lo >> i & 1) instruction->operand[i + 1].negate = true;
+}
+
 bool vector_lookup(const char *name, Instruction *instruction) {
   static const struct {
     const char *name;
@@ -477,6 +485,7 @@ bool vector_lookup(const char *name, Instruction *instruction) {
     instruction->vector = find(tables[i], name);
     if (instruction->vector) {
       instruction->execute = execute_vector;
+      if (tables[i] == packed_float_operations) negate_singles(instruction);
       return true;
     }
   }

@@ -2,6 +2,8 @@
 -- read consecutive channels. It walks down the output rows as `taps` does.
 local tiling = use "tiling"
 local mapping = use "mapping"
+local depth = use "depth"
+local choose = use "choose"
 
 local table_limit = 32768
 
@@ -11,14 +13,14 @@ local function vectors(c, p) return p.inner // c.channels end
 
 local function items(c, p)
   local x, y = tilings(c, p)
-  return x.tiles * y.tiles * vectors(c, p)
+  return x.tiles * y.tiles * depth.tiling(c, p).tiles * vectors(c, p)
 end
 
 local function products(c, p)
   local x, y = tilings(c, p)
   local rows = c.rows == "rolled" and 1 or y.width
   local vertical = c.rows == "rolled" and c.vy * c.vx or tiling.products(y) * c.vx
-  return (rows * tiling.products(x) + vertical) * c.channels
+  return (rows * tiling.products(x) + vertical + (depth.deep(p) and c.vz * c.vy * c.vx or 0)) * c.channels
 end
 
 local function most_products(device) return device.is_cpu and 512 or 2048 end
@@ -29,15 +31,56 @@ local function most_channels(p)
   return n
 end
 
+local constraints = {
+  { why = "the tile is larger than the image",
+    ok = function(c, p) return (c.vx == 1 or c.vx <= p.axes[3].n_in) and (c.vy == 1 or c.vy <= p.axes[2].n_in) end },
+  { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
+  { why = "the kernel's text would be too long", ok = function(c, p, device) return products(c, p) <= most_products(device) end },
+  { why = "too many values alive for the registers",
+    ok = function(c, p)
+      local x, y = tilings(c, p)
+      local sums = (c.rows == "rolled" or depth.deep(p)) and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
+      if depth.deep(p) then sums = sums + c.vz * c.vy end
+      local weights = x.literal and 0 or tiling.products(x)
+      return ((sums + 1) * c.vx * c.channels + weights) * (c.acc == "double" and 2 or 1) <= 160
+    end },
+  { why = "rolled rows pay only for windows of at least 6 rows",
+    ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
+  { why = "weight tables would be too long",
+    ok = function(c, p)
+      local x, y = tilings(c, p)
+      local z = depth.deep(p) and tiling.table_entries(depth.tiling(c, p), true) or 0
+      return tiling.table_entries(x, false) + tiling.table_entries(y, c.rows == "rolled") + z <= table_limit
+    end },
+  { why = "a slice of 2^31 work items and more", ok = function(c, p) return items(c, p) < 1 << 31 end },
+  mapping.constraint(items),
+}
+
+-- The configuration to use without tuning: one input, as many channels as can be; fewer, or rolled rows, where the window is large.
+local function default(p, device)
+  local candidates, channels = {}, most_channels(p)
+  while channels >= 1 and channels * 4 >= most_channels(p) do
+    for _, rows in ipairs { "unrolled", "rolled" } do
+      local c = { vx = 1, vy = 1, channels = channels, rows = rows, block = device.is_cpu and 64 or 256,
+        acc = p.double_arithmetic and "double" or "float" }
+      if depth.deep(p) then c.vz = 1 end
+      c.map = mapping.default(items(c, p), c.block)
+      candidates[#candidates + 1] = c
+    end
+    channels = channels // 2
+  end
+  return choose.first_legal(candidates, constraints, p, device)
+end
+
 return {
   role = "candidate",
   description = "channels-last: vectors of channels, a register tile of vx × vy inputs per thread",
 
-  claims = function(p)
-    if p.spatial_axes ~= 2 then return false, "two spatial axes only" end
+  claims = function(p, device)
     if p.inner == 1 then return false, "channels-last only (taps does channels-first)" end
     if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
     if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
+    if not default(p, device) then return false, "windows too large for tables or registers" end
     return true
   end,
 
@@ -47,7 +90,8 @@ return {
       if n * 4 >= most_channels(p) then channels[#channels + 1] = n end
       n = n // 2
     end
-    return {
+    local list = depth.parameters(p)
+    for _, parameter in ipairs {
       { name = "vx", values = { 1, 2, 4 } },
       { name = "vy", values = { 1, 2, 4, 8 } },
       { name = "channels", values = channels },
@@ -55,40 +99,15 @@ return {
       { name = "map", values = mapping.values() },
       { name = "block", values = { 64, 128, 256, 512 } },
       { name = "acc", values = { p.double_arithmetic and "double" or "float" }, on_request = p.double_arithmetic and { "float" } or {} },
-    }
+    } do
+      list[#list + 1] = parameter
+    end
+    return list
   end,
 
-  constraints = {
-    { why = "the tile is larger than the image",
-      ok = function(c, p) return (c.vx == 1 or c.vx <= p.axes[3].n_in) and (c.vy == 1 or c.vy <= p.axes[2].n_in) end },
-    { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
-    { why = "the kernel's text would be too long", ok = function(c, p, device) return products(c, p) <= most_products(device) end },
-    { why = "too many values alive for the registers",
-      ok = function(c, p)
-        local x, y = tilings(c, p)
-        local sums = c.rows == "rolled" and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
-        local weights = x.literal and 0 or tiling.products(x)
-        return ((sums + 1) * c.vx * c.channels + weights) * (c.acc == "double" and 2 or 1) <= 160
-      end },
-    { why = "rolled rows pay only for windows of at least 6 rows",
-      ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
-    { why = "weight tables would be too long",
-      ok = function(c, p)
-        local x, y = tilings(c, p)
-        return tiling.table_entries(x, false) + tiling.table_entries(y, c.rows == "rolled") <= table_limit
-      end },
-    { why = "a slice of 2^31 work items and more", ok = function(c, p) return items(c, p) < 1 << 31 end },
-    mapping.constraint(items),
-  },
+  constraints = constraints,
 
-  default = function(p, device)
-    local c = { vx = 1, vy = 1, channels = most_channels(p), block = device.is_cpu and 64 or 256, rows = "unrolled",
-      acc = p.double_arithmetic and "double" or "float" }
-    if products(c, p) > most_products(device) then c.rows = "rolled" end
-    while products(c, p) > most_products(device) and c.channels > 1 do c.channels = c.channels // 2 end
-    c.map = mapping.default(items(c, p), c.block)
-    return c
-  end,
+  default = default,
 
   launches = function(c, p)
     return { { kernel = "gt_inner", block = c.block, blocks = mapping.blocks(c.map, items(c, p), c.block) } }
@@ -96,7 +115,9 @@ return {
 
   bindings = function(c, p)
     local x, y = tilings(c, p)
-    return { x = x, y = y, items = items(c, p), vectors = vectors(c, p), tiling = tiling, mapping = mapping, vector = use "vector",
-      n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out }
+    return { x = x, y = y, z = depth.tiling(c, p), vz = depth.size(c, p), deep = depth.deep(p), items = items(c, p),
+      vectors = vectors(c, p), tiling = tiling, mapping = mapping, vector = use "vector",
+      n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, slices_in = p.axes[1].n_in,
+      n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out, slices_out = p.axes[1].n_out }
   end,
 }

@@ -1,9 +1,11 @@
 -- A thread computes a register tile of vx × vy inputs of one outer slice. It walks down the output rows that its tile gathers from; of each
 -- row it sums horizontally into vx values, which it then adds to the rows of the tile that used them. An input row is stored as soon as
--- its last output row was added, so that few sums are alive at a time. Any ratio, any filter.
+-- its last output row was added, so that few sums are alive at a time. Any ratio, any filter; 3-D operators slice by slice (lib/depth).
 local tiling = use "tiling"
 local mapping = use "mapping"
+local depth = use "depth"
 local vector = use "vector"
+local choose = use "choose"
 
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
 
@@ -11,7 +13,7 @@ local function tilings(c, p) return tiling.make(p, 3, c.vx), tiling.make(p, 2, c
 
 local function items(c, p)
   local x, y = tilings(c, p)
-  return x.tiles * y.tiles
+  return x.tiles * y.tiles * depth.tiling(c, p).tiles
 end
 
 -- Multiply-adds in the kernel's text.
@@ -19,7 +21,7 @@ local function products(c, p)
   local x, y = tilings(c, p)
   local rows = c.rows == "rolled" and 1 or y.width
   local vertical = c.rows == "rolled" and c.vy * c.vx or tiling.products(y) * c.vx
-  return rows * tiling.products(x) + vertical
+  return rows * tiling.products(x) + vertical + (depth.deep(p) and c.vz * c.vy * c.vx or 0)
 end
 
 local function most_products(device) return device.is_cpu and 384 or 1536 end
@@ -49,63 +51,73 @@ local function row_loads(c, p)
   return loads
 end
 
+local constraints = {
+  { why = "the tile is larger than the image",
+    ok = function(c, p) return (c.vx == 1 or c.vx <= p.axes[3].n_in) and (c.vy == 1 or c.vy <= p.axes[2].n_in) end },
+  { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
+  { why = "the kernel's text would be too long", ok = function(c, p, device) return products(c, p) <= most_products(device) end },
+  { why = "too many values alive for the registers",
+    ok = function(c, p)
+      local x, y = tilings(c, p)
+      local sums = (c.rows == "rolled" or depth.deep(p)) and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
+      if depth.deep(p) then sums = sums + c.vz * c.vy end
+      local weights = x.literal and 0 or tiling.products(x)
+      return (sums * c.vx + x.width + weights) * (c.acc == "double" and 2 or 1) <= 160
+    end },
+  { why = "rolled rows pay only for windows of at least 6 rows",
+    ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
+  { why = "weight tables would be too long",
+    ok = function(c, p)
+      local x, y = tilings(c, p)
+      local z = depth.deep(p) and tiling.table_entries(depth.tiling(c, p), true) or 0
+      return tiling.table_entries(x, false) + tiling.table_entries(y, c.rows == "rolled") + z <= table_limit
+    end },
+  mapping.constraint(items),
+}
+
+-- The configuration to use without tuning: a small tile, smaller or with rolled rows where the window is large.
+local function default(p, device)
+  local candidates = {}
+  for _, shape in ipairs { { 2, 2, "unrolled" }, { 2, 1, "unrolled" }, { 1, 1, "unrolled" }, { 1, 1, "rolled" } } do
+    local c = { vx = shape[1], vy = shape[2], rows = shape[3], block = device.is_cpu and 64 or 256,
+      acc = p.double_arithmetic and "double" or "float" }
+    if depth.deep(p) then c.vz = 1 end
+    c.map = mapping.default(items(c, p), c.block)
+    candidates[#candidates + 1] = c
+  end
+  return choose.first_legal(candidates, constraints, p, device)
+end
+
 return {
   role = "candidate",
   description = "register tile of vx × vy inputs per thread, weights as literals or from tables",
 
-  claims = function(p)
-    if p.spatial_axes ~= 2 then return false, "two spatial axes only" end
+  claims = function(p, device)
     if p.inner ~= 1 then return false, "channels-first only (inner does channels-last)" end
     if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
     if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
+    if not default(p, device) then return false, "windows too large for tables or registers" end
     return true
   end,
 
   parameters = function(p)
-    return {
+    local list = depth.parameters(p)
+    for _, parameter in ipairs {
       { name = "vx", values = { 1, 2, 4, 8 } },
       { name = "vy", values = { 1, 2, 4, 8 } },
       { name = "rows", values = { "unrolled", "rolled" } },
       { name = "map", values = mapping.values() },
       { name = "block", values = { 64, 128, 256, 512 } },
       { name = "acc", values = { p.double_arithmetic and "double" or "float" }, on_request = p.double_arithmetic and { "float" } or {} },
-    }
-  end,
-
-  constraints = {
-    { why = "the tile is larger than the image",
-      ok = function(c, p) return (c.vx == 1 or c.vx <= p.axes[3].n_in) and (c.vy == 1 or c.vy <= p.axes[2].n_in) end },
-    { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
-    { why = "the kernel's text would be too long", ok = function(c, p, device) return products(c, p) <= most_products(device) end },
-    { why = "too many values alive for the registers",
-      ok = function(c, p)
-        local x, y = tilings(c, p)
-        local sums = c.rows == "rolled" and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
-        local weights = x.literal and 0 or tiling.products(x)
-        return (sums * c.vx + x.width + weights) * (c.acc == "double" and 2 or 1) <= 160
-      end },
-    { why = "rolled rows pay only for windows of at least 6 rows",
-      ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
-    { why = "weight tables would be too long",
-      ok = function(c, p)
-        local x, y = tilings(c, p)
-        return tiling.table_entries(x, false) + tiling.table_entries(y, c.rows == "rolled") <= table_limit
-      end },
-    mapping.constraint(items),
-  },
-
-  default = function(p, device)
-    local c = { vx = 1, vy = 1, block = device.is_cpu and 64 or 256, acc = p.double_arithmetic and "double" or "float" }
-    c.rows = "unrolled"
-    if products(c, p) > most_products(device) or tiling.table_entries(tiling.make(p, 3, 1), false) > table_limit // 2 then c.rows = "rolled" end
-    if c.rows == "unrolled" then
-      if p.axes[3].n_in >= 2 then c.vx = 2 end
-      if p.axes[2].n_in >= 2 then c.vy = 2 end
-      if products(c, p) > most_products(device) then c.vx, c.vy = 1, 1 end
+    } do
+      list[#list + 1] = parameter
     end
-    c.map = mapping.default(items(c, p), c.block)
-    return c
+    return list
   end,
+
+  constraints = constraints,
+
+  default = default,
 
   launches = function(c, p)
     return { { kernel = "gt_taps", block = c.block, blocks = mapping.blocks(c.map, items(c, p), c.block) } }
@@ -113,8 +125,10 @@ return {
 
   bindings = function(c, p)
     local x, y = tilings(c, p)
-    return { x = x, y = y, items = items(c, p), loads = row_loads(c, p), tiling = tiling, mapping = mapping, vector = vector,
-      n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out,
+    return { x = x, y = y, z = depth.tiling(c, p), vz = depth.size(c, p), deep = depth.deep(p), items = items(c, p),
+      loads = row_loads(c, p), tiling = tiling, mapping = mapping, vector = vector,
+      n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, slices_in = p.axes[1].n_in,
+      n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out, slices_out = p.axes[1].n_out,
       store_elements = vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in) }
   end,
 }

@@ -40,7 +40,7 @@ static void start_script(run *r, const char *script, const char *families) {
   gt_workshop_options options;
   gt_workshop *workshop;
   gt_workshop_defaults(&options);
-  options.compile_seconds = options.launch_seconds = 2;
+  options.compile_seconds = options.launch_seconds = 6;
   if (gt_workshop_open(device, &options, &workshop, &r->error) != GT_OK) fail_msg("%s", r->error.text);
   free(device);
   start(r, workshop, families);

@@ -38,7 +38,7 @@ static inline gt_workshop *tuner_workshop(const char *device) {
   gt_workshop *workshop;
   gt_error error = {0};
   gt_workshop_defaults(&options);
-  options.launch_seconds = 3;
+  options.launch_seconds = 8; // generous: a loaded machine is no hang
   if (gt_workshop_open(device, &options, &workshop, &error) != GT_OK) fail_msg("%s", error.text);
   return workshop;
 }
@@ -49,7 +49,7 @@ static inline gt_workshop *tuner_opencl(void) {
   gt_workshop_options options;
   gt_error error = {0};
   gt_workshop_defaults(&options);
-  options.launch_seconds = 3;
+  options.launch_seconds = 8; // generous: a loaded machine is no hang
   if (gt_workshop_open("opencl:0", &options, &workshop, &error) != GT_OK) {
     print_message("no OpenCL device: %s\n", error.text);
     skip();

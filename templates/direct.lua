@@ -1,12 +1,13 @@
--- The plain gather-sum: a thread per input element, which computes the window of outputs that used it and their weights itself. Needs no
--- tables and no tuning, works for every size, and is the default where nothing was tuned.
+-- The plain gather-sum: a thread per input element, which goes through the window of outputs that used it. Linear interpolation computes
+-- windows and weights as it goes, other filters read tables. Needs no tuning, and is the default where nothing was tuned.
+local gather = use "gather"
+
 return {
   role = "candidate",
-  description = "one thread per input element; window and weights computed in the kernel",
+  description = "one thread per input element, which goes through its window",
 
   claims = function(p)
-    if p.filter ~= "linear" then return false, "linear interpolation only" end
-    if p.spatial_axes ~= 2 then return false, "two spatial axes only" end
+    if not gather.fits(p) then return false, "weight tables would be too long" end
     return true
   end,
 
@@ -27,5 +28,5 @@ return {
 
   launches = function(c, p) return { { kernel = "gt_direct", block = c.block, blocks = { p.in_slice, c.block } } } end,
 
-  bindings = function(c, p) return { linear = use "linear" } end,
+  bindings = function(c, p) return { gather = gather } end,
 }

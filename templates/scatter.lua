@@ -2,6 +2,8 @@
 -- that was set to zero before. The order of the additions is not defined, so two runs differ in their last bits. A baseline.
 --
 -- 16-bit types are summed in a float workspace and rounded once at the end. (Adding in 16 bits would round at every addition.)
+local gather = use "gather"
+
 local function narrow(p) return p.dtype_bytes == 2 end
 
 return {
@@ -10,8 +12,7 @@ return {
   reproducible = false,
 
   claims = function(p)
-    if p.filter ~= "linear" then return false, "linear interpolation only" end
-    if p.spatial_axes ~= 2 then return false, "two spatial axes only" end
+    if not gather.fits(p) then return false, "weight tables would be too long" end
     return true
   end,
 
@@ -34,5 +35,5 @@ return {
 
   workspace = function(c, p) return 0, narrow(p) and 4 * p.in_slice or 0 end,
 
-  bindings = function(c, p) return { linear = use "linear", narrow = narrow(p) } end,
+  bindings = function(c, p) return { gather = gather, narrow = narrow(p) } end,
 }

@@ -9,6 +9,7 @@ typedef uint4 gt_vec16;
 typedef uint2 gt_vec8;
 
 #define GT_GLOBAL
+#define GT_SHARED __shared__
 #define GT_RESTRICT __restrict__
 #define GT_TABLE static __device__ const
 #define GT_FUNCTION static __device__ __forceinline__
@@ -16,6 +17,7 @@ typedef uint2 gt_vec8;
 #define gt_block() ((gt_u64)blockIdx.y * gridDim.x + blockIdx.x)
 #define gt_blocks() ((gt_u64)gridDim.y * gridDim.x)
 #define gt_thread() threadIdx.x
+#define gt_barrier() __syncthreads()
 
 #define gt_fma_float(a, b, c) __fmaf_rn(a, b, c)
 #define gt_fma_double(a, b, c) __fma_rn(a, b, c)

@@ -8,6 +8,7 @@ typedef gt_u32 gt_vec16 __attribute__((ext_vector_type(4)));
 typedef gt_u32 gt_vec8 __attribute__((ext_vector_type(2)));
 
 #define GT_GLOBAL
+#define GT_SHARED __shared__
 #define GT_RESTRICT __restrict__
 #define GT_TABLE static __device__ const
 #define GT_FUNCTION static __device__ inline __attribute__((always_inline))
@@ -15,6 +16,7 @@ typedef gt_u32 gt_vec8 __attribute__((ext_vector_type(2)));
 #define gt_block() ((gt_u64)blockIdx.y * gridDim.x + blockIdx.x)
 #define gt_blocks() ((gt_u64)gridDim.y * gridDim.x)
 #define gt_thread() threadIdx.x
+#define gt_barrier() __syncthreads()
 
 #define gt_fma_float(a, b, c) __builtin_fmaf(a, b, c)
 #define gt_fma_double(a, b, c) __builtin_fma(a, b, c)

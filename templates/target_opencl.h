@@ -12,6 +12,7 @@ typedef uint4 gt_vec16;
 typedef uint2 gt_vec8;
 
 #define GT_GLOBAL __global
+#define GT_SHARED __local
 #define GT_RESTRICT restrict
 #define GT_TABLE __constant
 #define GT_FUNCTION static inline
@@ -19,6 +20,7 @@ typedef uint2 gt_vec8;
 #define gt_block() ((gt_u64)get_group_id(1) * get_num_groups(0) + get_group_id(0))
 #define gt_blocks() ((gt_u64)get_num_groups(1) * get_num_groups(0))
 #define gt_thread() ((gt_u32)get_local_id(0))
+#define gt_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 
 #define gt_fma_float(a, b, c) fma((float)(a), (float)(b), (float)(c))
 #define gt_fma_double(a, b, c) fma((double)(a), (double)(b), (double)(c))

@@ -7,13 +7,14 @@ local linear = {}
 --   gt_real name_source(INT output)          the position that an output was read at
 --   gt_real name_weight(INT output, INT input)  the weight with which it used an input
 --   INT name_first(INT input), name_last(...)   bounds of the outputs that can have used an input
+-- (and, for scatter, name_lower, name_upper and name_fraction: the two inputs that an output used and the weight of the upper one).
 -- INT is gt_i32, or gt_i64 for axes longer than that.
 function linear.functions(p, number, name, literal)
   local axis = p.axes[number]
   local int = math.max(axis.n_in, axis.n_out) < 1 << 30 and "gt_i32" or "gt_i64"
   local lines = {}
   local function line(text, ...) lines[#lines + 1] = (text:format(...):gsub("INT", int)) end
-  if axis.n_in == axis.n_out then
+  if axis.identity then
     line("GT_FUNCTION INT %s_lower(INT output) { return output; }", name)
     line("GT_FUNCTION INT %s_upper(INT output) { return output; }", name)
     line("GT_FUNCTION gt_real %s_fraction(INT output) { return 0; }", name)

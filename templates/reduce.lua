@@ -1,0 +1,52 @@
+-- Few inputs with large windows (1→N and the like): `split` threads share the window of one input and add up their parts in shared memory, in
+-- a fixed order. Channels-first, neighbouring threads read neighbouring columns of a row; channels-last, neighbouring channels.
+local gather = use "gather"
+
+local function window(p)
+  return p.axes[1].max_count * p.axes[2].max_count * p.axes[3].max_count
+end
+
+local constraints = {
+  { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
+  { why = "a block is no whole number of groups", ok = function(c) return c.split <= c.block end },
+  { why = "more threads than outputs in a window", ok = function(c, p) return c.split == 2 or c.split <= window(p) end },
+  { why = "channels-last, less than 4 neighbouring channels per block",
+    ok = function(c, p) return p.inner == 1 or c.block // c.split >= math.min(4, p.inner) end },
+  { why = "partial sums do not fit in shared memory",
+    ok = function(c, p, device) return c.block * (c.acc == "double" and 8 or 4) <= device.lds_bytes_per_block end },
+}
+
+return {
+  role = "candidate",
+  description = "several threads per input, for large windows",
+
+  claims = function(p)
+    if window(p) < 16 then return false, "windows of less than 16 outputs" end
+    if not gather.fits(p, true) then return false, "weight tables would be too long" end
+    if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
+    return true
+  end,
+
+  parameters = function(p)
+    return {
+      { name = "split", values = { 2, 4, 8, 16, 32, 64, 128, 256, 512 } },
+      { name = "block", values = { 64, 128, 256, 512 } },
+      { name = "acc", values = { p.double_arithmetic and "double" or "float" }, on_request = p.double_arithmetic and { "float" } or {} },
+    }
+  end,
+
+  constraints = constraints,
+
+  default = function(p, device)
+    local c = { split = 2, block = device.is_cpu and 64 or 256, acc = p.double_arithmetic and "double" or "float" }
+    local groups = p.inner == 1 and 1 or math.min(4, p.inner)
+    while c.split * 2 <= c.block // groups and c.split * 8 <= window(p) do c.split = c.split * 2 end
+    return c
+  end,
+
+  launches = function(c, p)
+    return { { kernel = "gt_reduce", block = c.block, blocks = { p.in_slice, c.block // c.split } } }
+  end,
+
+  bindings = function(c, p) return { gather = gather } end,
+}

@@ -50,8 +50,8 @@ load helpers
 }
 
 @test "progress is a bar on a terminal" {
-  command script -qec true /dev/null >/dev/null 2>&1 || skip "script cannot make a pseudo-terminal here"
   type -P script >/dev/null || skip "needs script(1)"
+  command script -qec true /dev/null >/dev/null 2>&1 || skip "script(1) can make no terminal here"
   plain_script gpu.json
   TERM=xterm command script -qec "'$GATHERTUNE' tune $P --device recorded:gpu.json --budget 8" /dev/null >typed
   grep -q '\[#*-*\] ' typed

@@ -57,11 +57,12 @@ static gt_status read_problem(const json_t *json, const gt_operator *op, gt_orac
   gt_buffer_print(&text, ",out=");
   good = good && print_sizes(&text, json_object_get(arguments, "output_size"), 0, axes) && dtype;
   gt_buffer_print(&text, ",dtype=%s,layout=nchw", dtype ? dtype : "");
-  if (op->has_align_corners && align) {
+  if (op->keys & GT_KEY_ALIGN_CORNERS && align) {
     good = good && json_is_boolean(align);
     gt_buffer_print(&text, ",align_corners=%d", json_is_true(align));
   }
-  if (op->has_scale) good = good && print_scales(&text, json_object_get(arguments, "scales"), axes, &skip);
+  if (op->keys & GT_KEY_SCALE)
+    good = good && print_scales(&text, json_object_get(arguments, "scales"), axes, &skip);
   if (!good)
     status = gt_fail(error, GT_USAGE, "the arguments of case '%s' are not those of %s", one->id, op->name);
   else if (skip)

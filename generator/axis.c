@@ -1,138 +1,86 @@
 #include "generator/axis.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/buffer.h"
+#include "generator/filters.h"
 
 #define MAX_LENGTH ((int64_t)1 << 28)
-
-// A result of one arithmetic operation, rounded as PyTorch's arithmetic type rounds it. Operands are values
-// of that type, and double has more than twice the bits of float and two more, so rounding a sum, difference,
-// product or quotient to double first changes no float result (Figueroa, "When is double rounding
-// innocuous?", 1995). The volatile store keeps the compiler from contracting two operations into a fused one
-// and from carrying excess precision.
-static double rounded(const gt_problem *problem, double value) {
-  if (problem->dtype == GT_F64) {
-    volatile double wide = value;
-    return wide;
-  }
-  volatile float narrow = (float)value;
-  return narrow;
-}
-
-// a · b + c with one rounding.
-static double fused(const gt_problem *problem, double a, double b, double c) {
-  return problem->dtype == GT_F64 ? fma(a, b, c) : fmaf((float)a, (float)b, (float)c);
-}
-
-static double integer(const gt_problem *problem, int64_t value) {
-  return rounded(problem, (double)value);
-}
+#define MAX_READS ((int64_t)1 << 30)
 
 double gt_axis_ratio(const gt_problem *problem, int axis) {
-  int64_t in = problem->in[axis], out = problem->out[axis];
-  if (problem->align_corners)
-    return out > 1 ? rounded(problem, integer(problem, in - 1) / integer(problem, out - 1)) : 0;
-  if (problem->has_scale && problem->scale[axis] > 0) return rounded(problem, 1.0 / problem->scale[axis]);
-  return rounded(problem, integer(problem, in) / integer(problem, out));
+  return gt_filter_ratio(problem, axis);
 }
 
-// What the forward read for one output position.
-typedef struct {
-  int count;
-  int64_t input[2];
-  double weight[2];
-} reads;
+static gt_status check_size(const gt_filter *filter, gt_error *error) {
+  if (filter->n_in + filter->n_out > MAX_LENGTH)
+    return gt_fail(error, GT_OUT_OF_MEMORY,
+                   "axis: %lld inputs and %lld outputs are too many for a table (2^28)",
+                   (long long)filter->n_in, (long long)filter->n_out);
+  if (filter->most > MAX_READS / filter->n_out)
+    return gt_fail(error, GT_OUT_OF_MEMORY,
+                   "axis: %lld outputs that read up to %lld inputs each are too many for a table (2^30)",
+                   (long long)filter->n_out, (long long)filter->most);
+  return GT_OK;
+}
 
-// Linear interpolation. Source: area_pixel_compute_source_index and guard_index_and_lambda in
-// ATen/native/UpSample.h. PyTorch's kernels are compiled with contraction, on CPUs and GPUs alike, so ratio ·
-// (o + 0.5) - 0.5 is rounded once: its own results show it, by up to 5e-6 of the largest term.
-static reads linear(const gt_problem *problem, int axis, double ratio, int64_t output) {
-  int64_t last = problem->in[axis] - 1;
-  double at = integer(problem, output);
-  if (problem->align_corners) {
-    at = rounded(problem, ratio * at);
-  } else {
-    at = fused(problem, ratio, rounded(problem, at + 0.5), -0.5);
-    if (at < 0) at = 0;
+// The hull of an input: from its first to its last output with a weight. The inputs that consecutive outputs
+// read never go back, so that the outputs of an input lie close together.
+static void find_windows(gt_axis *axis, const gt_filter *filter, gt_reads *reads) {
+  for (int64_t output = 0; output < axis->n_out; output++) {
+    gt_filter_read(filter, output, reads);
+    for (int64_t i = 0; i < reads->count; i++) {
+      int64_t input = reads->input[i];
+      if (reads->weight[i] == 0) continue;
+      if (axis->count[input] == 0) axis->first[input] = output;
+      axis->count[input] = output - axis->first[input] + 1;
+    }
   }
-  // A scale that does not fit the sizes can point past the end, even to infinity.
-  int64_t low = at < (double)last ? (int64_t)at : last;
-  double high_weight = rounded(problem, at - integer(problem, low));
-  high_weight = high_weight < 0 ? 0 : high_weight > 1 ? 1 : high_weight;
-  double low_weight = rounded(problem, 1 - high_weight);
-  if (low == last) return (reads){1, {low}, {rounded(problem, low_weight + high_weight)}};
-  return (reads){2, {low, low + 1}, {low_weight, high_weight}};
+  for (int64_t input = 0; input < axis->n_in; input++) {
+    axis->start[input] = axis->n_weights;
+    axis->n_weights += axis->count[input];
+    if (axis->count[input] > axis->max_count) axis->max_count = axis->count[input];
+  }
 }
 
-// One line per filter of the operator table. The inputs that consecutive outputs read never go back, so that
-// the outputs of an input lie close together.
-typedef reads (*filter)(const gt_problem *problem, int axis, double ratio, int64_t output);
-static const struct {
-  const char *name;
-  filter reads;
-} filters[] = {
-    {"linear", linear},
-};
-
-static filter find_filter(const char *name) {
-  for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
-    if (strcmp(filters[i].name, name) == 0) return filters[i].reads;
-  return NULL;
+static void fill_weights(gt_axis *axis, const gt_filter *filter, gt_reads *reads) {
+  axis->weight = gt_alloc((size_t)axis->n_weights * sizeof *axis->weight);
+  for (int64_t output = 0; output < axis->n_out; output++) {
+    gt_filter_read(filter, output, reads);
+    for (int64_t i = 0; i < reads->count; i++) {
+      int64_t input = reads->input[i];
+      if (reads->weight[i] == 0) continue;
+      axis->weight[axis->start[input] + output - axis->first[input]] = reads->weight[i];
+    }
+  }
 }
 
-// An axis whose sizes are equal is copied, whatever the scale. Source: compute_source_index_and_lambda in
-// UpSample.h.
-static reads copied(const gt_problem *problem, int axis, double ratio, int64_t output) {
-  (void)problem, (void)axis, (void)ratio;
-  return (reads){1, {output}, {1}};
+static bool is_identity(const gt_axis *axis) {
+  if (axis->n_in != axis->n_out) return false;
+  for (int64_t i = 0; i < axis->n_in; i++)
+    if (axis->count[i] != 1 || axis->first[i] != i || axis->weight[axis->start[i]] != 1) return false;
+  return true;
 }
 
 gt_status gt_axis_make(const gt_problem *problem, int axis, gt_axis *result, gt_error *error) {
+  gt_filter filter;
   *result = (gt_axis){0};
   if (axis < 0 || axis >= GT_AXES) return gt_fail(error, GT_USAGE, "axis: there is no axis %d", axis);
-  int64_t n_in = problem->in[axis], n_out = problem->out[axis];
-  bool equal = n_in == n_out;
-  filter reads_of = equal ? copied : find_filter(problem->op->filter);
-  if (!reads_of)
-    return gt_fail(error, GT_UNSUPPORTED, "axis: filter '%s' of %s has no axis function", problem->op->filter,
-                   problem->op->name);
-  if (n_in + n_out > MAX_LENGTH)
-    return gt_fail(error, GT_OUT_OF_MEMORY,
-                   "axis: %lld inputs and %lld outputs are too many for a table (2^28)", (long long)n_in,
-                   (long long)n_out);
+  gt_status status = gt_filter_make(problem, axis, &filter, error);
+  if (status == GT_OK) status = check_size(&filter, error);
+  if (status != GT_OK) return status;
 
-  gt_axis made = {.n_in = n_in, .n_out = n_out, .identity = equal};
-  made.ratio = equal ? 1 : gt_axis_ratio(problem, axis);
-  made.first = gt_alloc((size_t)n_in * sizeof *made.first);
-  made.count = gt_alloc((size_t)n_in * sizeof *made.count);
-  made.start = gt_alloc((size_t)n_in * sizeof *made.start);
-
-  // The window of an input: from its first to its last output with a weight.
-  for (int64_t output = 0; output < n_out; output++) {
-    reads read = reads_of(problem, axis, made.ratio, output);
-    for (int i = 0; i < read.count; i++) {
-      int64_t input = read.input[i];
-      if (read.weight[i] == 0) continue;
-      if (made.count[input] == 0) made.first[input] = output;
-      made.count[input] = output - made.first[input] + 1;
-    }
-  }
-  for (int64_t input = 0; input < n_in; input++) {
-    made.start[input] = made.n_weights;
-    made.n_weights += made.count[input];
-    if (made.count[input] > made.max_count) made.max_count = made.count[input];
-  }
-  made.weight = gt_alloc((size_t)made.n_weights * sizeof *made.weight);
-  for (int64_t output = 0; output < n_out; output++) {
-    reads read = reads_of(problem, axis, made.ratio, output);
-    for (int i = 0; i < read.count; i++) {
-      int64_t input = read.input[i];
-      if (read.weight[i] != 0) made.weight[made.start[input] + output - made.first[input]] = read.weight[i];
-    }
-  }
+  gt_axis made = {.n_in = filter.n_in, .n_out = filter.n_out, .ratio = filter.ratio};
+  made.first = gt_alloc((size_t)made.n_in * sizeof *made.first);
+  made.count = gt_alloc((size_t)made.n_in * sizeof *made.count);
+  made.start = gt_alloc((size_t)made.n_in * sizeof *made.start);
+  gt_reads reads = {.input = gt_alloc((size_t)filter.most * sizeof *reads.input),
+                    .weight = gt_alloc((size_t)filter.most * sizeof *reads.weight)};
+  find_windows(&made, &filter, &reads);
+  fill_weights(&made, &filter, &reads);
+  made.identity = is_identity(&made);
+  free(reads.input);
+  free(reads.weight);
   *result = made;
   return GT_OK;
 }

@@ -1,11 +1,15 @@
 // Problems: an operator, sizes, data type, layout and flags; their one textual form, OPERATOR:key=value,…
 //
 //   upsample_bilinear2d_backward:n=8,c=64,in=128x128,out=256x256,dtype=f16,layout=nchw,align_corners=0,scale=2x2
+//   avg_pool2d_backward:n=8,c=64,in=56x56,out=28x28,dtype=f16,layout=nchw,kernel=3x3,pool_stride=2x2,padding=1x1,…
 //
-// Keys: n (batch), c (channels), in and out (spatial sizes of the forward's input and output, outermost first, joined by
-// x), dtype (f32 f16 bf16 f64), layout (nchw nhwc), align_corners (0 1), scale (the user's scale_factor per axis; absent
-// when sizes alone were given). Required: n, c, in, out, dtype. The canonical form has every key in the order above,
-// `scale` only when it was given.
+// Keys of every operator: n (batch), c (channels), in and out (spatial sizes of the forward's input and
+// output, outermost first, joined by x), dtype (f32 f16 bf16 f64), layout (nchw nhwc). Of some: align_corners
+// (0 1), scale (the user's scale_factor per axis; absent when sizes alone were given); of
+// avg_pool2d_backward: kernel, pool_stride (default: the kernel), padding (default 0), ceil_mode (0 1),
+// count_include_pad (0 1, default 1) and divisor (absent: that of the window). Required: n, c, in, out,
+// dtype, and kernel where it is legal. The canonical form has every key that the operator has, in the order
+// above; `scale` and `divisor` only when they were given.
 #ifndef GT_GENERATOR_PROBLEM_H
 #define GT_GENERATOR_PROBLEM_H
 
@@ -15,7 +19,8 @@
 
 #include "base/status.h"
 
-#define GT_AXES 3 // depth, height, width; the axes that an operator does not have come first and have length 1
+#define GT_AXES \
+  3 // depth, height, width; the axes that an operator does not have come first and have length 1
 #define GT_PROBLEM_TEXT 512
 
 // X(enumerator suffix, name in texts, bytes)
@@ -28,17 +33,33 @@ typedef enum {
 
 typedef enum { GT_NCHW, GT_NHWC } gt_layout;
 
+// Keys that only some operators have, as flags.
+enum {
+  GT_KEY_ALIGN_CORNERS = 1,
+  GT_KEY_SCALE = 2,
+  GT_KEY_POOL = 4, // kernel, pool_stride, padding, ceil_mode, count_include_pad and divisor
+};
+
 // What the project knows about an operator. One line of the table in operator.c each.
 typedef struct {
-  const char *name;       // ATen's name, "upsample_bilinear2d_backward"
-  int spatial_axes;       // 1, 2 or 3
-  const char *filter;     // which axis function gives its taps: "linear"
-  bool has_align_corners; // whether the key is legal
-  bool has_scale;
+  const char *name;    // ATen's name, "upsample_bilinear2d_backward"
+  int spatial_axes;    // 1, 2 or 3
+  const char *filter;  // which axis function gives its taps, as filters.c names it: "linear"
+  unsigned keys;       // the legal ones of GT_KEY_…
+  bool float_position; // source positions are computed in float for f64 too
 } gt_operator;
 
 const gt_operator *gt_operator_find(const char *name); // NULL when unknown
 const gt_operator *gt_operator_at(size_t index);       // NULL past the end
+
+// The windows of an average pooling: output o of an axis reads kernel inputs from o · stride - padding on.
+typedef struct {
+  int64_t kernel[GT_AXES], stride[GT_AXES],
+      padding[GT_AXES];   // 1, 1, 0 on the axes that the operator does not have
+  bool ceil_mode;         // whether a last window may begin that the inputs do not fill
+  bool count_include_pad; // whether a sum is divided by the size of the window with its padding
+  int64_t divisor;        // what sums are divided by instead; 0 when it was not given
+} gt_pool;
 
 typedef struct {
   const gt_operator *op;
@@ -49,24 +70,29 @@ typedef struct {
   bool align_corners;
   bool has_scale;
   double scale[GT_AXES]; // > 0, valid when has_scale; 1 on the axes that the operator does not have
+  gt_pool pool;          // valid when the operator has GT_KEY_POOL
 } gt_problem;
 
-// Parses and validates. GT_USAGE with one line that points at the offending key. Element counts of either tensor up to
-// 2^46 are accepted, larger ones refused.
+// Parses and validates. GT_USAGE with one line that points at the offending key. Element counts of either
+// tensor up to 2^46 are accepted, larger ones refused, as are scales whose reciprocal overflows the
+// arithmetic of the data type, and `out` that a pool's keys do not give.
 gt_status gt_problem_parse(const char *text, gt_problem *problem, gt_error *error);
 
 // The canonical text. The result parses to the same problem.
 void gt_problem_print(const gt_problem *problem, char text[GT_PROBLEM_TEXT]);
 
-// The canonical text without the keys that one kernel serves all values of: n, and c where the layout is nchw. Two problems
-// with the same kernel text render to the same variants.
+// The canonical text without the keys that one kernel serves all values of: n, and c where the layout is
+// nchw. Two problems with the same kernel text render to the same variants.
 void gt_problem_print_kernel(const gt_problem *problem, char text[GT_PROBLEM_TEXT]);
 
 // The problem form that the kernels see (see docs/problem-form.md): grad_input[outer][d][h][w][inner].
-int64_t gt_problem_outer(const gt_problem *problem); // n·c for nchw (and for c = 1), n for nhwc
-int64_t gt_problem_inner(const gt_problem *problem); // 1 for nchw, c for nhwc
+int64_t gt_problem_outer(const gt_problem *problem);        // n·c for nchw (and for c = 1), n for nhwc
+int64_t gt_problem_inner(const gt_problem *problem);        // 1 for nchw, c for nhwc
 int64_t gt_problem_in_elements(const gt_problem *problem);  // of grad_input
 int64_t gt_problem_out_elements(const gt_problem *problem); // of grad_output
+
+// Whether the source positions and weights of an axis are computed in double, not in float.
+bool gt_problem_double_positions(const gt_problem *problem);
 
 size_t gt_dtype_bytes(gt_dtype dtype);
 const char *gt_dtype_name(gt_dtype dtype);

@@ -30,6 +30,15 @@ static void refused(const char *text, const char *expected) {
   assert_string_equal(error.text, expected);
 }
 
+// Refused with a line that begins so and names every operator.
+static void unknown_operator(const char *text, const char *begin) {
+  gt_problem problem;
+  gt_error error = {0};
+  assert_int_equal(gt_problem_parse(text, &problem, &error), GT_USAGE);
+  assert_true(strncmp(error.text, begin, strlen(begin)) == 0);
+  for (size_t i = 0; gt_operator_at(i); i++) assert_non_null(strstr(error.text, gt_operator_at(i)->name));
+}
+
 static void test_canonical(void **state) {
   (void)state;
   const char *text = OP "n=8,c=64,in=128x128,out=256x256,dtype=f16,layout=nchw,align_corners=0,scale=2x2";
@@ -57,7 +66,7 @@ static void test_scales(void **state) {
   canonical(SCALED "2", SCALED "2x2");
   canonical(SCALED "2.50x0.1", SCALED "2.5x0.1");
   canonical(SCALED "1.0239041660002521x3", SCALED "1.0239041660002521x3");
-  canonical(SCALED "0.30000000000000004x1e-300", SCALED "0.30000000000000004x1e-300");
+  canonical(SCALED "0.30000000000000004x1e-30", SCALED "0.30000000000000004x1e-30");
   canonical(SCALED "1.7976931348623157e308x.5e+1", SCALED "1.7976931348623157e+308x5");
   refused(SCALED "0x2", "problem: key 'scale': '0' is not a finite number above 0");
   refused(SCALED "-1x2", "problem: key 'scale': '-1' is not a positive number");
@@ -116,7 +125,7 @@ static void test_refused_structure(void **state) {
   refused("", "problem: '' is not OPERATOR:key=value,...");
   refused("upsample_bilinear2d_backward",
           "problem: 'upsample_bilinear2d_backward' is not OPERATOR:key=value,...");
-  refused("conv2d:n=1", "problem: unknown operator 'conv2d' (upsample_bilinear2d_backward)");
+  unknown_operator("conv2d:n=1", "problem: unknown operator 'conv2d' (");
   refused(OP, "problem: an empty item (a comma too many, or nothing after ':')");
   refused(OP "n=1,c=1,in=2x2,out=4x4,dtype=f32,",
           "problem: an empty item (a comma too many, or nothing after ':')");
@@ -126,7 +135,7 @@ static void test_refused_structure(void **state) {
   refused(OP "n=1, c=1", "problem: unknown key ' c' (n, c, in, out, dtype, layout, align_corners, scale)");
   refused(OP "n=1,c=1,in=2x2,out=4x4", "problem: key 'dtype' is missing");
   refused(OP "c=1,in=2x2,out=4x4,dtype=f32", "problem: key 'n' is missing");
-  refused("a\nb:n=1", "problem: unknown operator 'a?b' (upsample_bilinear2d_backward)");
+  unknown_operator("a\nb:n=1", "problem: unknown operator 'a?b' (");
 }
 
 static void test_large(void **state) {

@@ -56,18 +56,18 @@ local constraints = {
   mapping.constraint(items),
 }
 
--- The configuration to use without tuning: one input, as many channels as can be; fewer, or rolled rows, where the window is large.
+-- The configuration to use without tuning: neighbouring lanes read neighbouring words, and a thread computes 2 × 4 inputs (the best of
+-- most problems on an H200); less, or rolled rows, where the window is large.
 local function default(p, device)
-  local candidates, channels = {}, most_channels(p)
-  while channels >= 1 and channels * 4 >= most_channels(p) do
-    for _, rows in ipairs { "unrolled", "rolled" } do
-      local c = { vx = 1, vy = 1, channels = channels, rows = rows, block = device.is_cpu and 64 or 256,
-        acc = p.double_arithmetic and "double" or "float" }
-      if depth.deep(p) then c.vz = 1 end
-      c.map = mapping.default(items(c, p), c.block)
-      candidates[#candidates + 1] = c
-    end
-    channels = channels // 2
+  local candidates = {}
+  local channels = math.min(most_channels(p), math.max(1, 4 // p.dtype_bytes))
+  if channels * 4 < most_channels(p) then channels = most_channels(p) // 4 end
+  for _, shape in ipairs { { 2, 4, "unrolled" }, { 2, 2, "unrolled" }, { 1, 2, "unrolled" }, { 1, 1, "unrolled" }, { 1, 1, "rolled" } } do
+    local c = { vx = shape[1], vy = shape[2], channels = channels, rows = shape[3], block = device.is_cpu and 64 or 256,
+      acc = p.double_arithmetic and "double" or "float" }
+    if depth.deep(p) then c.vz = 1 end
+    c.map = mapping.default(items(c, p), c.block)
+    candidates[#candidates + 1] = c
   end
   return choose.first_legal(candidates, constraints, p, device)
 end

@@ -75,10 +75,13 @@ local constraints = {
   mapping.constraint(items),
 }
 
--- The configuration to use without tuning: a small tile, smaller or with rolled rows where the window is large.
+-- The configuration to use without tuning: two rows, and as many columns as 16 bytes of an output row reach (the best of most problems
+-- on an H200); less, or rolled rows, where the window is large.
 local function default(p, device)
+  local width, vx = p.axes[3], 1
+  while vx < 8 and vx * 2 <= width.n_in and vx * 2 * width.n_out * p.dtype_bytes <= 16 * width.n_in do vx = vx * 2 end
   local candidates = {}
-  for _, shape in ipairs { { 2, 2, "unrolled" }, { 2, 1, "unrolled" }, { 1, 1, "unrolled" }, { 1, 1, "rolled" } } do
+  for _, shape in ipairs { { vx, 2, "unrolled" }, { vx, 1, "unrolled" }, { 2, 2, "unrolled" }, { 1, 1, "unrolled" }, { 1, 1, "rolled" } } do
     local c = { vx = shape[1], vy = shape[2], rows = shape[3], block = device.is_cpu and 64 or 256,
       acc = p.double_arithmetic and "double" or "float" }
     if depth.deep(p) then c.vz = 1 end

@@ -1,14 +1,9 @@
 // gathertune devices: every back end with its devices, or why it has none.
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "cli/child.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/table.h"
@@ -51,76 +46,29 @@ static json_t *describe_backend(const char *name) {
   return result;
 }
 
-static _Noreturn void answer(const char *backend, int out) {
+static void answer(const void *backend, gt_buffer *text) {
   json_t *json = describe_backend(backend);
-  char *text = json_dumps(json, JSON_COMPACT);
-  size_t length = text ? strlen(text) : 0, sent = 0;
-  while (sent < length) {
-    ssize_t wrote = write(out, text + sent, length - sent);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) break;
-    sent += (size_t)wrote;
-  }
-  _exit(0); // no clean-up of what a driver may have left behind
+  char *dump = json_dumps(json, JSON_COMPACT);
+  if (dump) gt_buffer_append(text, dump, strlen(dump));
+  free(dump);
+  json_decref(json);
 }
 
 // --- the parent
 // ----------------------------------------------------------------------------------------------
 
-static json_t *without_devices(const char *backend, const char *reason) {
-  return json_pack("{s:s, s:[], s:s}", "backend", backend, "devices", "reason", reason);
-}
-
-// Reads until the other end closes. False when that takes too long.
-static bool read_all(int in, gt_buffer *answer_text) {
-  double end = gt_seconds() + seconds_to_answer;
-  char block[4096];
-  for (;;) {
-    double left = end - gt_seconds();
-    struct pollfd wait_for = {.fd = in, .events = POLLIN};
-    int ready = left > 0 ? poll(&wait_for, 1, (int)(left * 1000) + 1) : 0;
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
-    ssize_t got = read(in, block, sizeof block);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return true;
-    gt_buffer_append(answer_text, block, (size_t)got);
-  }
-}
-
 static json_t *ask(const char *backend) {
-  int ends[2];
-  if (pipe(ends) != 0) return without_devices(backend, strerror(errno));
-  fflush(NULL);
-  pid_t child = fork();
-  if (child < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    return without_devices(backend, strerror(errno));
-  }
-  if (child == 0) {
-    close(ends[0]);
-    answer(backend, ends[1]);
-  }
-  close(ends[1]);
   gt_buffer text = {0};
-  bool in_time = read_all(ends[0], &text);
-  close(ends[0]);
-  if (!in_time) kill(child, SIGKILL);
-  int state = 0;
-  while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-    ;
-  json_t *result = in_time && text.length ? json_loadb(text.data, text.length, 0, NULL) : NULL;
-  if (!result) {
-    char reason[128];
-    snprintf(reason, sizeof reason, "its runtime did not answer within %.0f s", seconds_to_answer);
-    if (in_time && WIFSIGNALED(state))
-      snprintf(reason, sizeof reason, "its runtime crashed the process (%s)", strsignal(WTERMSIG(state)));
-    else if (in_time)
-      snprintf(reason, sizeof reason, "its runtime ended the process (exit code %d)", WEXITSTATUS(state));
-    result = without_devices(backend, reason);
-  }
+  gt_error error = {0};
+  gt_status status = gt_child_run(answer, backend, seconds_to_answer, &text, &error);
+  json_t *result = status == GT_OK ? json_loadb(text.data, text.length, 0, NULL) : NULL;
   gt_buffer_free(&text);
+  if (result) return result;
+  char *reason = status == GT_OK   ? gt_strdup("its answer makes no sense")
+                 : status == GT_IO ? gt_strdup(error.text)
+                                   : gt_print("its runtime %s", error.text);
+  result = json_pack("{s:s, s:[], s:s}", "backend", backend, "devices", "reason", reason);
+  free(reason);
   return result;
 }
 

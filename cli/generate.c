@@ -1,4 +1,5 @@
-// gathertune generate: a kernel's source or code object for any architecture, with no device at hand.
+// gathertune generate: a kernel's source, its code object, or what the compiler made of it, for any
+// architecture, with no device at hand.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/report.h"
 #include "tuner/workshop.h"
 
 typedef struct {
@@ -14,6 +16,10 @@ typedef struct {
   gt_problem problem;
   char text[GT_PROBLEM_TEXT];
 } request;
+
+static bool emits(const request *r, const char *what) {
+  return strcmp(r->emit, what) == 0;
+}
 
 // --- what for
 // ------------------------------------------------------------------------------------------------------
@@ -24,7 +30,7 @@ static gt_status choose(const request *r, gt_fingerprint *device, gt_workshop **
   gt_target target = GT_TARGET_HIP;
   if (r->target && !gt_target_from_name(r->target, &target))
     return gt_fail(error, GT_USAGE, "unknown target '%s'; targets are hip, cuda and opencl", r->target);
-  bool object = strcmp(r->emit, "object") == 0;
+  bool object = emits(r, "object");
   const char *name = r->device;
   if (!name && object && r->target && target == GT_TARGET_OPENCL) name = "opencl:0";
   if (name) {
@@ -51,8 +57,18 @@ static gt_status choose(const request *r, gt_fingerprint *device, gt_workshop **
     device->target = target; // OpenCL C for the same hardware
     snprintf(device->backend, sizeof device->backend, "opencl");
   }
-  if (!object) return GT_OK;
+  if (!object && !emits(r, "report")) return GT_OK;
   return gt_workshop_open(NULL, NULL, workshop, error);
+}
+
+// GT_USAGE unless it is HIP that compiles for the device, whose code objects alone can be read.
+static gt_status check_report(const gt_fingerprint *device, gt_error *error) {
+  if (device->target == GT_TARGET_HIP) return GT_OK;
+  if (device->target == GT_TARGET_CUDA)
+    return gt_fail(error, GT_USAGE, "reports are for AMD's architectures, such as gfx942, not for %s",
+                   device->arch);
+  return gt_fail(error, GT_USAGE,
+                 "reports are of what HIP compiles for AMD's architectures, not of OpenCL's");
 }
 
 // --- output
@@ -132,6 +148,32 @@ static void tell_source(const request *r, const gt_fingerprint *device, const gt
   gt_buffer_free(&line);
 }
 
+// Compiles, and tells what the compiler says. What is wrong with a source can be looked at.
+static gt_status compile(const request *r, gt_workshop *workshop, const gt_fingerprint *device,
+                         const gt_variant *variant, gt_buffer *code, gt_buffer *log, gt_error *error) {
+  gt_status status =
+      gt_workshop_compile(workshop, device->backend, device->arch, variant->source, code, log, error);
+  if (status == GT_OK || status == GT_NO_LIBRARY || status == GT_UNSUPPORTED) return status;
+  fflush(stdout);
+  if (log->length) fprintf(stderr, "%s%s", log->data, log->data[log->length - 1] == '\n' ? "" : "\n");
+  gt_complain("%s; its source is printed by", error->text);
+  error->text[0] = 0; // it has been told
+  tell_source(r, device, variant);
+  return status;
+}
+
+static json_t *describe_code(const request *r, const gt_fingerprint *device, const gt_variant *variant,
+                             const gt_buffer *code, const gt_buffer *log) {
+  char hash[GT_HASH_SIZE];
+  gt_hash(code->data, code->length, hash);
+  json_t *json = describe(r, device);
+  json_object_set_new(json, "code_bytes", json_integer((json_int_t)code->length));
+  json_object_set_new(json, "code_hash", json_string(hash));
+  json_object_set_new(json, "log", json_string(log->data ? log->data : ""));
+  json_object_set_new(json, "variant", gt_variant_to_json(variant));
+  return json;
+}
+
 static gt_status emit_object(const request *r, gt_workshop *workshop, const gt_fingerprint *device,
                              const gt_variant *variant, gt_error *error) {
   gt_buffer code = {0}, log = {0};
@@ -140,28 +182,34 @@ static gt_status emit_object(const request *r, gt_workshop *workshop, const gt_f
     status = gt_fail(error, GT_USAGE, "a code object is not for a terminal: use -o FILE");
     goto done;
   }
-  status = gt_workshop_compile(workshop, device->backend, device->arch, variant->source, &code, &log, error);
-  if (status != GT_OK) {
-    fflush(stdout);
-    if (log.length) fprintf(stderr, "%s%s", log.data, log.data[log.length - 1] == '\n' ? "" : "\n");
-    gt_complain("%s; its source is printed by", error->text);
-    error->text[0] = 0; // it has been told
-    tell_source(r, device, variant);
-    goto done;
-  }
+  status = compile(r, workshop, device, variant, &code, &log, error);
+  if (status != GT_OK) goto done;
   if (r->output || !r->json) status = put(r, code.data, code.length, error);
+  if (status == GT_OK && r->json) gt_print_json(describe_code(r, device, variant, &code, &log));
+done:
+  gt_buffer_free(&code);
+  gt_buffer_free(&log);
+  return status;
+}
+
+static gt_status emit_report(const request *r, gt_workshop *workshop, const gt_fingerprint *device,
+                             const gt_variant *variant, gt_error *error) {
+  gt_buffer code = {0}, log = {0}, text = {0};
+  gt_code_facts facts;
+  gt_status status = compile(r, workshop, device, variant, &code, &log, error);
+  if (status == GT_OK) status = gt_report_read(&code, &facts, error);
+  if (status != GT_OK) goto done;
+  gt_buffer_print(&text, "%s for %s\n%s\n\n", variant->configuration, device->arch, r->text);
+  gt_report_print(&facts, device->arch, variant, &text);
+  if (r->output || !r->json) status = put(r, text.data, text.length, error);
   if (status != GT_OK || !r->json) goto done;
-  char hash[GT_HASH_SIZE];
-  gt_hash(code.data, code.length, hash);
-  json_t *json = describe(r, device);
-  json_object_set_new(json, "code_bytes", json_integer((json_int_t)code.length));
-  json_object_set_new(json, "code_hash", json_string(hash));
-  json_object_set_new(json, "log", json_string(log.data ? log.data : ""));
-  json_object_set_new(json, "variant", gt_variant_to_json(variant));
+  json_t *json = describe_code(r, device, variant, &code, &log);
+  json_object_set_new(json, "kernels", gt_report_json(&facts, device->arch, variant));
   gt_print_json(json);
 done:
   gt_buffer_free(&code);
   gt_buffer_free(&log);
+  gt_buffer_free(&text);
   return status;
 }
 
@@ -181,9 +229,10 @@ static int run(const request *r) {
   family = gt_print("%.*s", (int)strcspn(from, ":"), from);
   status = gt_check_family(generator, family, &error);
   if (status == GT_OK) status = choose(r, &device, &workshop, &error);
+  if (status == GT_OK && emits(r, "report")) status = check_report(&device, &error);
   if (status == GT_OK) status = gt_family_claims(generator, family, &r->problem, &device, &error);
   if (status != GT_OK) goto done;
-  if (strcmp(r->emit, "space") == 0) {
+  if (emits(r, "space")) {
     status = emit_space(r, generator, &device, family, &error);
     goto done;
   }
@@ -193,8 +242,12 @@ static int run(const request *r) {
     status = gt_family_default(generator, family, &r->problem, &device, &configuration, &error);
   if (status == GT_OK) status = gt_render(generator, configuration, &r->problem, &device, &variant, &error);
   if (status != GT_OK) goto done;
-  status = strcmp(r->emit, "object") == 0 ? emit_object(r, workshop, &device, &variant, &error)
-                                          : emit_source(r, &device, &variant, &error);
+  if (emits(r, "object"))
+    status = emit_object(r, workshop, &device, &variant, &error);
+  else if (emits(r, "report"))
+    status = emit_report(r, workshop, &device, &variant, &error);
+  else
+    status = emit_source(r, &device, &variant, &error);
 done:
   if (status != GT_OK && error.text[0]) gt_complain_error(&error);
   free(configuration);
@@ -215,8 +268,8 @@ static int check(request *r, char **arguments, int count) {
     gt_complain("generate: either --config or --family is needed; see gathertune generate --help");
     return 2;
   }
-  if (strcmp(r->emit, "source") != 0 && strcmp(r->emit, "object") != 0 && strcmp(r->emit, "space") != 0) {
-    gt_complain("generate: --emit takes source, object or space, not '%s'", r->emit);
+  if (!emits(r, "source") && !emits(r, "object") && !emits(r, "report") && !emits(r, "space")) {
+    gt_complain("generate: --emit takes source, object, report or space, not '%s'", r->emit);
     return 2;
   }
   if (gt_problem_parse(arguments[0], &r->problem, &error) != GT_OK) return gt_complain_error(&error);
@@ -234,7 +287,8 @@ int gt_command_generate(int argc, char **argv) {
        "hip (default), cuda or opencl; follows from --arch"},
       {"arch", 0, GT_OPTION_TEXT, &r.arch, "ARCH", "gfx942 (default), gfx90a, sm_90, ..."},
       {"device", 0, GT_OPTION_TEXT, &r.device, "DEVICE", "instead: what this device is"},
-      {"emit", 0, GT_OPTION_TEXT, &r.emit, "WHAT", "source (default), object, or space: all configurations"},
+      {"emit", 0, GT_OPTION_TEXT, &r.emit, "WHAT",
+       "source (default), object, report (facts of an AMD object), or space: all configurations"},
       {"output", 'o', GT_OPTION_TEXT, &r.output, "FILE", "write there instead of to standard output"},
       {"json", 0, GT_OPTION_FLAG, &r.json, NULL, GT_HELP_JSON},
       {0},
@@ -244,10 +298,15 @@ int gt_command_generate(int argc, char **argv) {
       .arguments = "PROBLEM (--config CONFIGURATION | --family FAMILY)",
       .about = "Prints the source that a configuration renders to for an architecture, no device needed, or "
                "compiles it\n"
-               "(in a process of its own). Objects for OpenCL are compiled by the device that they are for.",
+               "(in a process of its own). Objects for OpenCL are compiled by the device that they are for.\n"
+               "A report tells what AMD's compiler made of it: registers, spills, LDS, occupancy, and how "
+               "many\n"
+               "instructions there are of which kind.",
       .options = options,
       .takes_problem = true,
       .examples = "  gathertune generate --family direct --arch gfx942 \\\n"
+                  "    upsample_bilinear2d_backward:n=8,c=64,in=128x128,out=256x256,dtype=f16,scale=2x2\n"
+                  "  gathertune generate --family taps --arch gfx942 --emit report \\\n"
                   "    upsample_bilinear2d_backward:n=8,c=64,in=128x128,out=256x256,dtype=f16,scale=2x2\n",
   };
   char **arguments;

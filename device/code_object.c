@@ -65,3 +65,17 @@ gt_status gt_code_object_check(const void *code, size_t size, gt_error *error) {
   return wrong ? gt_fail(error, GT_CORRUPT, "a code object of %zu bytes cannot be loaded: %s", size, wrong)
                : GT_OK;
 }
+
+const void *gt_code_object_at(const void *code, size_t size, uint64_t address, uint64_t length) {
+  if (check_elf(code, size)) return NULL;
+  Elf64_Ehdr header;
+  memcpy(&header, code, sizeof header);
+  for (unsigned i = 0; i < header.e_phnum; i++) {
+    Elf64_Phdr segment;
+    memcpy(&segment, (const uint8_t *)code + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+        within(address - segment.p_vaddr, length, segment.p_filesz))
+      return (const uint8_t *)code + segment.p_offset + (address - segment.p_vaddr);
+  }
+  return NULL;
+}

@@ -91,6 +91,24 @@ static void a_file_of_another_kind_is_refused(void **state) {
   assert_int_equal(check(file), GT_CORRUPT);
 }
 
+static void what_lies_at_an_address_is_found_in_whole(void **state) {
+  (void)state;
+  elf_file file = make();
+  file.segment.p_type = PT_LOAD;
+  file.segment.p_vaddr = 0x1000;
+  file.segment.p_memsz = 64; // more than the file has of it
+  const size_t size = sizeof file;
+  assert_ptr_equal(gt_code_object_at(&file, size, 0x1000, 16), file.contents);
+  assert_ptr_equal(gt_code_object_at(&file, size, 0x100f, 1), file.contents + 15);
+  assert_null(gt_code_object_at(&file, size, 0xfff, 1));
+  assert_null(gt_code_object_at(&file, size, 0x1001, 16));
+  assert_null(gt_code_object_at(&file, size, 0x1008, UINT64_MAX));
+  assert_null(gt_code_object_at(&file, size, UINT64_MAX, 1));
+  assert_null(gt_code_object_at(&file, size - 1, 0x1000, 1)); // such a file does not pass the check
+  file.segment.p_type = PT_NOTE;
+  assert_null(gt_code_object_at(&file, size, 0x1000, 16));
+}
+
 static gt_status check_bundle(uint64_t count, uint64_t offset, uint64_t size, uint64_t name) {
   elf_file file = make();
   gt_buffer bundle = {0};
@@ -139,6 +157,7 @@ int main(void) {
       cmocka_unit_test(a_file_cut_short_anywhere_is_refused),
       cmocka_unit_test(sizes_that_overflow_are_refused),
       cmocka_unit_test(a_file_of_another_kind_is_refused),
+      cmocka_unit_test(what_lies_at_an_address_is_found_in_whole),
       cmocka_unit_test(a_bundle_is_checked_with_all_its_entries),
       cmocka_unit_test(the_first_error_of_a_log_is_told_without_folders),
   };

@@ -1,0 +1,94 @@
+# What AMD's compiler makes of the families for gfx942: no spills, no scratch, atomics only where they are meant, and wide
+# accesses. Needs hiprtc and comgr that know gfx942: the emulated MI300X has them.
+
+load helpers
+
+DOUBLE=$OP:n=2,c=16,in=32x32,out=64x64,scale=2x2 # dtype and layout follow
+
+report() { gt generate "$@" --arch gfx942 --emit report; }
+
+# Skips the test where the compiler is missing or does not know gfx942.
+needs_compiler() {
+  local reason
+  reason=$("$GATHERTUNE" generate "$DOUBLE,dtype=f32" --family direct --arch gfx942 --emit object 2>&1 >/dev/null) || {
+    reason=${reason%%$'\n'*}
+    case $reason in
+    *"does not know gfx942"* | *"was not found"* | *"not in this build"* | *"built without"*) skip "${reason#gathertune: }" ;;
+    *) echo "$reason"; return 1 ;;
+    esac
+  }
+}
+
+# clean FAMILY LAYOUT: the family's defaults for each data type keep to registers and use no atomics.
+clean() {
+  local dtype
+  needs_compiler
+  for dtype in f32 f16 bf16 f64; do
+    report "$DOUBLE,dtype=$dtype,layout=$2" --family "$1" --json
+    works
+    json '.kernels | length > 0 and all(.scratch_bytes == 0 and .scratch_accesses == 0)'
+    json '.kernels | all(.vgpr_spills == 0 and .sgpr_spills == 0)'
+    json '.kernels | all(.atomics == {"global": 0, "flat": 0, "lds": 0})'
+    json '.kernels | all(.occupancy.waves_per_simd >= 1)'
+  done
+}
+
+@test "direct spills nothing and uses no atomics" { clean direct nchw; }
+
+@test "taps spills nothing and uses no atomics" { clean taps nchw; }
+
+@test "inner spills nothing and uses no atomics" { clean inner nhwc; }
+
+@test "taps with four results in a row loads f16 in pieces of 16 bytes" {
+  needs_compiler
+  config=$("$GATHERTUNE" generate "$DOUBLE,dtype=f16" --family taps --emit space 2>/dev/null | grep -m 1 -E '^taps:vx=4,')
+  report "$DOUBLE,dtype=f16" --config "$config" --json
+  works
+  json '.kernels | any(.global_loads["16"] > 0)'
+  json '.kernels | all(.scratch_bytes == 0 and .vgpr_spills == 0 and .sgpr_spills == 0)'
+}
+
+@test "scatter uses atomics" {
+  needs_compiler
+  report "$DOUBLE,dtype=f32" --family scatter --json
+  works
+  json '.kernels | any(.atomics.global > 0)'
+}
+
+@test "the units of a kernel's instructions add up, and its block is the one that it is launched with" {
+  needs_compiler
+  report "$DOUBLE,dtype=f16" --family taps --json
+  works
+  json '.kernels | all(.instructions | .total == ([to_entries[] | select(.key != "total").value] | add))'
+  json '(.variant.launches | map({(.kernel): (.block[0] * .block[1] * .block[2])}) | add) as $blocks
+        | .kernels | all($blocks[.name] == .occupancy.threads)'
+  json '.arch == "gfx942" and (.code_bytes > 0) and (.kernels | all(.vgprs > 0 and .wave_size == 64))'
+}
+
+@test "a report is text with a part for each kernel, and -o writes it" {
+  needs_compiler
+  report "$DOUBLE,dtype=f16" --family scatter
+  works
+  said "scatter:"
+  for kernel in gt_zero gt_scatter; do grep -qx "$kernel" <<<"$output"; done
+  said "  occupancy      8 of 8 waves per SIMD"
+  said "  atomics        global "
+  text=$output
+  report "$DOUBLE,dtype=f16" --family scatter -o report.txt
+  works
+  [ -z "$output" ]
+  [ "$(cat report.txt)" = "$text" ]
+}
+
+@test "a report for what HIP does not compile for is one line and exit code 2" {
+  gt generate "$P" --family direct --arch sm_90 --emit report
+  fails_with 2 "sm_90" "AMD"
+  gt generate "$P" --family direct --target opencl --emit report
+  fails_with 2 "OpenCL"
+}
+
+@test "a compiler that is missing or does not know the architecture is one line and exit code 1" {
+  report "$DOUBLE,dtype=f32" --family direct
+  [ "$status" -ne 0 ] || skip "the compiler knows gfx942"
+  fails_with 1
+}

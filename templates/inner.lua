@@ -4,6 +4,7 @@ local tiling = use "tiling"
 local mapping = use "mapping"
 local depth = use "depth"
 local choose = use "choose"
+local amd = use "amd"
 
 local table_limit = 32768
 
@@ -31,19 +32,22 @@ local function most_channels(p)
   return n
 end
 
+-- Registers that a thread needs for values, about.
+local function values_alive(c, p)
+  local x, y = tilings(c, p)
+  local sums = (c.rows == "rolled" or depth.deep(p)) and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
+  if depth.deep(p) then sums = sums + c.vz * c.vy end
+  local weights = x.literal and 0 or tiling.products(x)
+  return ((sums + 1) * c.vx * c.channels + weights) * (c.acc == "double" and 2 or 1)
+end
+
 local constraints = {
   { why = "the tile is larger than the image",
     ok = function(c, p) return (c.vx == 1 or c.vx <= p.axes[3].n_in) and (c.vy == 1 or c.vy <= p.axes[2].n_in) end },
   { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
   { why = "the kernel's text would be too long", ok = function(c, p, device) return products(c, p) <= most_products(device) end },
-  { why = "too many values alive for the registers",
-    ok = function(c, p)
-      local x, y = tilings(c, p)
-      local sums = (c.rows == "rolled" or depth.deep(p)) and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
-      if depth.deep(p) then sums = sums + c.vz * c.vy end
-      local weights = x.literal and 0 or tiling.products(x)
-      return ((sums + 1) * c.vx * c.channels + weights) * (c.acc == "double" and 2 or 1) <= 160
-    end },
+  { why = "too many values alive for the registers", ok = function(c, p) return values_alive(c, p) <= 160 end },
+  amd.constraint(values_alive),
   { why = "rolled rows pay only for windows of at least 6 rows",
     ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
   { why = "weight tables would be too long",
@@ -67,7 +71,7 @@ local function default(p, device)
       acc = p.double_arithmetic and "double" or "float" }
     if depth.deep(p) then c.vz = 1 end
     c.map = mapping.default(items(c, p), c.block)
-    candidates[#candidates + 1] = c
+    candidates[#candidates + 1] = amd.defaults(c, device)
   end
   return choose.first_legal(candidates, constraints, p, device)
 end
@@ -84,7 +88,7 @@ return {
     return true
   end,
 
-  parameters = function(p)
+  parameters = function(p, device)
     local channels, n = {}, most_channels(p)
     while n >= 1 do
       if n * 4 >= most_channels(p) then channels[#channels + 1] = n end
@@ -102,7 +106,7 @@ return {
     } do
       list[#list + 1] = parameter
     end
-    return list
+    return amd.parameters(list, device)
   end,
 
   constraints = constraints,
@@ -116,7 +120,7 @@ return {
   bindings = function(c, p)
     local x, y = tilings(c, p)
     return { x = x, y = y, z = depth.tiling(c, p), vz = depth.size(c, p), deep = depth.deep(p), items = items(c, p),
-      vectors = vectors(c, p), tiling = tiling, mapping = mapping, vector = use "vector",
+      vectors = vectors(c, p), tiling = tiling, mapping = mapping, amd = amd, vector = use "vector",
       n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, slices_in = p.axes[1].n_in,
       n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out, slices_out = p.axes[1].n_out }
   end,

@@ -6,6 +6,7 @@ local mapping = use "mapping"
 local depth = use "depth"
 local vector = use "vector"
 local choose = use "choose"
+local amd = use "amd"
 
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
 
@@ -51,19 +52,22 @@ local function row_loads(c, p)
   return loads
 end
 
+-- Registers that a thread needs for values, about.
+local function values_alive(c, p)
+  local x, y = tilings(c, p)
+  local sums = (c.rows == "rolled" or depth.deep(p)) and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
+  if depth.deep(p) then sums = sums + c.vz * c.vy end
+  local weights = x.literal and 0 or tiling.products(x)
+  return (sums * c.vx + x.width + weights) * (c.acc == "double" and 2 or 1)
+end
+
 local constraints = {
   { why = "the tile is larger than the image",
     ok = function(c, p) return (c.vx == 1 or c.vx <= p.axes[3].n_in) and (c.vy == 1 or c.vy <= p.axes[2].n_in) end },
   { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
   { why = "the kernel's text would be too long", ok = function(c, p, device) return products(c, p) <= most_products(device) end },
-  { why = "too many values alive for the registers",
-    ok = function(c, p)
-      local x, y = tilings(c, p)
-      local sums = (c.rows == "rolled" or depth.deep(p)) and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
-      if depth.deep(p) then sums = sums + c.vz * c.vy end
-      local weights = x.literal and 0 or tiling.products(x)
-      return (sums * c.vx + x.width + weights) * (c.acc == "double" and 2 or 1) <= 160
-    end },
+  { why = "too many values alive for the registers", ok = function(c, p) return values_alive(c, p) <= 160 end },
+  amd.constraint(values_alive),
   { why = "rolled rows pay only for windows of at least 6 rows",
     ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
   { why = "weight tables would be too long",
@@ -86,7 +90,7 @@ local function default(p, device)
       acc = p.double_arithmetic and "double" or "float" }
     if depth.deep(p) then c.vz = 1 end
     c.map = mapping.default(items(c, p), c.block)
-    candidates[#candidates + 1] = c
+    candidates[#candidates + 1] = amd.defaults(c, device)
   end
   return choose.first_legal(candidates, constraints, p, device)
 end
@@ -103,7 +107,7 @@ return {
     return true
   end,
 
-  parameters = function(p)
+  parameters = function(p, device)
     local list = depth.parameters(p)
     for _, parameter in ipairs {
       { name = "vx", values = { 1, 2, 4, 8 } },
@@ -115,7 +119,7 @@ return {
     } do
       list[#list + 1] = parameter
     end
-    return list
+    return amd.parameters(list, device)
   end,
 
   constraints = constraints,
@@ -129,7 +133,7 @@ return {
   bindings = function(c, p)
     local x, y = tilings(c, p)
     return { x = x, y = y, z = depth.tiling(c, p), vz = depth.size(c, p), deep = depth.deep(p), items = items(c, p),
-      loads = row_loads(c, p), tiling = tiling, mapping = mapping, vector = vector,
+      loads = row_loads(c, p), tiling = tiling, mapping = mapping, amd = amd, vector = vector,
       n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, slices_in = p.axes[1].n_in,
       n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out, slices_out = p.axes[1].n_out,
       store_elements = vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in) }

@@ -18,6 +18,7 @@ typedef uint2 gt_vec8;
 #define gt_blocks() ((gt_u64)gridDim.y * gridDim.x)
 #define gt_thread() threadIdx.x
 #define gt_barrier() __syncthreads()
+#define GT_STORE(type, address, value) (*(type *)(address) = (value))
 
 #define gt_fma_float(a, b, c) __fmaf_rn(a, b, c)
 #define gt_fma_double(a, b, c) __fma_rn(a, b, c)

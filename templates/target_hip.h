@@ -17,6 +17,13 @@ typedef gt_u32 gt_vec8 __attribute__((ext_vector_type(2)));
 #define gt_blocks() ((gt_u64)gridDim.y * gridDim.x)
 #define gt_thread() threadIdx.x
 #define gt_barrier() __syncthreads()
+#define GT_STORE(type, address, value) (*(type *)(address) = (value))
+
+// The number of block b of n when the blocks of each of x chiplets are numbered through (block b runs on chiplet b mod x).
+GT_FUNCTION gt_u64 gt_block_by_chiplet(gt_u64 b, gt_u64 n, gt_u32 x) {
+  const gt_u64 chiplet = b % x, each = n / x, more = n % x;
+  return chiplet * each + (chiplet < more ? chiplet : more) + b / x;
+}
 
 #define gt_fma_float(a, b, c) __builtin_fmaf(a, b, c)
 #define gt_fma_double(a, b, c) __builtin_fma(a, b, c)

@@ -21,6 +21,7 @@ typedef uint2 gt_vec8;
 #define gt_blocks() ((gt_u64)get_num_groups(1) * get_num_groups(0))
 #define gt_thread() ((gt_u32)get_local_id(0))
 #define gt_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#define GT_STORE(type, address, value) (*(type *)(address) = (value))
 
 #define gt_fma_float(a, b, c) fma((float)(a), (float)(b), (float)(c))
 #define gt_fma_double(a, b, c) fma((double)(a), (double)(b), (double)(c))

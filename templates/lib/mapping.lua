@@ -33,11 +33,13 @@ function mapping.default(items, block)
 end
 
 -- Lines that declare `o` (gt_u64) and `item` (gt_u32) and return from the kernel where there is nothing to do.
--- Needs items < 2^31.
-function mapping.lines(map, items, block)
+-- Needs items < 2^31. `number`: the C expression of the block's number, where it is not gt_block().
+function mapping.lines(map, items, block, number)
+  local head = ("const gt_u64 block = %s;"):format(number or "gt_block()")
   if map == "flat" then
     return {
-      ("const gt_u64 first_item = gt_block() * %du;"):format(block),
+      head,
+      ("const gt_u64 first_item = block * %du;"):format(block),
       ("gt_u64 o = first_item / %du;"):format(items),
       ("gt_u32 item = (gt_u32)(first_item - o * %du) + gt_thread();"):format(items),
       ("o += item / %du;"):format(items),
@@ -47,8 +49,9 @@ function mapping.lines(map, items, block)
   end
   local per_slice = blocks_per_slice(items, block)
   return {
-    ("const gt_u64 o = gt_block() / %du;"):format(per_slice),
-    ("const gt_u32 item = (gt_u32)(gt_block() - o * %du) * %du + gt_thread();"):format(per_slice, block),
+    head,
+    ("const gt_u64 o = block / %du;"):format(per_slice),
+    ("const gt_u32 item = (gt_u32)(block - o * %du) * %du + gt_thread();"):format(per_slice, block),
     ("if (o >= (gt_u64)outer || item >= %du) return;"):format(items),
   }
 end

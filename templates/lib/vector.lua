@@ -45,7 +45,7 @@ end
 -- Lines that store the values (C expressions, as many as `elements`) at `address` in one access. `name` is free for use.
 function vector.store(p, elements, name, address, values)
   if not is_vector(p, elements) then
-    return { ("*(%s) = gt_narrow(%s);"):format(address, values[1]) }
+    return { ("GT_STORE(GT_GLOBAL gt_storage, %s, gt_narrow(%s));"):format(address, values[1]) }
   end
   local bytes = elements * p.dtype_bytes
   local kind = types[bytes]
@@ -62,7 +62,7 @@ function vector.store(p, elements, name, address, values)
     end
     lines[#lines + 1] = ("%s = %s;"):format(word(name, bytes, i), text)
   end
-  lines[#lines + 1] = ("*(GT_GLOBAL %s *)(%s) = %s;"):format(kind, address, name)
+  lines[#lines + 1] = ("GT_STORE(GT_GLOBAL %s, %s, %s);"):format(kind, address, name)
   return lines
 end
 

@@ -26,40 +26,68 @@ def parse(text):
     sizes = lambda key: [int(n) for n in keys[key].split("x")]
     spatial = len(sizes("in"))
     scales = [float(s) for s in keys["scale"].split("x")] if "scale" in keys else [None] * spatial
-    return dict(operator=operator, n=int(keys["n"]), c=int(keys["c"]), input=sizes("in"), output=sizes("out"), scales=scales,
-                dtype=DTYPES[keys["dtype"]], channels_last=keys.get("layout", "nchw") == "nhwc",
+    return dict(operator=operator, keys=keys, n=int(keys["n"]), c=int(keys["c"]), input=sizes("in"), output=sizes("out"),
+                scales=scales, dtype=DTYPES[keys["dtype"]], channels_last=keys.get("layout", "nchw") == "nhwc",
                 align_corners=keys.get("align_corners", "0") == "1")
 
 
-def call(problem, grad_output):
-    operator = getattr(torch.ops.aten, problem["operator"])
+def memory_format(problem):
+    if not problem["channels_last"]:
+        return torch.contiguous_format
+    return {2: torch.channels_last, 3: torch.channels_last_3d}.get(len(problem["input"]), torch.contiguous_format)
+
+
+def caller(problem):
+    """A function of grad_output that calls PyTorch's operator."""
+    name, keys, out = problem["operator"], problem["keys"], problem["output"]
     input_size = [problem["n"], problem["c"], *problem["input"]]
-    return operator(grad_output, problem["output"], input_size, problem["align_corners"], *problem["scales"])
+    aten = torch.ops.aten
+    if "pool" in name:
+        like = torch.empty(input_size, device="cuda", dtype=problem["dtype"]).to(memory_format=memory_format(problem))
+        if name.startswith("adaptive"):
+            operator = getattr(aten, "_" + name)
+            return lambda grad: operator(grad, like)
+        pair = lambda key, default: [int(n) for n in keys.get(key, default).split("x")]
+        kernel = pair("kernel", "")
+        return lambda grad: aten.avg_pool2d_backward(
+            grad, like, kernel, pair("pool_stride", keys["kernel"]), pair("padding", "0x0"), keys.get("ceil_mode", "0") == "1",
+            keys.get("count_include_pad", "1") == "1", int(keys["divisor"]) if "divisor" in keys else None)
+    operator = getattr(aten, name)
+    corners = [] if "nearest" in name else [problem["align_corners"]]
+    return lambda grad: operator(grad, out, input_size, *corners, *problem["scales"])
 
 
 def pytorch_microseconds(problem, cache_bytes):
+    """The median time of a call, or None where PyTorch has no such kernel."""
     shape = [problem["n"], problem["c"], *problem["output"]]
-    fmt = torch.channels_last if problem["channels_last"] else torch.contiguous_format
     size = math.prod(shape) * problem["dtype"].itemsize
     slots = max(2, min(512, 2 * cache_bytes // size + 1))
-    grads = [torch.empty(shape, device="cuda").uniform_(-1, 1).to(problem["dtype"]).contiguous(memory_format=fmt)
+    grads = [torch.empty(shape, device="cuda", dtype=problem["dtype"]).uniform_(-1, 1).to(memory_format=memory_format(problem))
              for _ in range(slots)]
-    for grad in grads[:2]:
-        call(problem, grad)
-    torch.cuda.synchronize()
+    call = caller(problem)
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    try:
+        for grad in grads[:2]:  # the second call is warm, and its time bounds the work below
+            begin.record()
+            call(grad)
+            end.record()
+            end.synchronize()
+    except (RuntimeError, NotImplementedError) as error:
+        print(f"compare_pytorch: {problem['operator']}: {str(error).splitlines()[0]}", file=sys.stderr)
+        return None
+    once = begin.elapsed_time(end)  # ms
     graph = torch.cuda.CUDAGraph()
-    calls = max(slots, 8)
+    calls = slots if once < 5 else 2
     with torch.cuda.graph(graph):
         for i in range(calls):
-            call(problem, grads[i % slots])
+            call(grads[i % slots])
     samples = []
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    for i in range(12):
+    for i in range(12 if once < 20 else 3):
         begin.record()
         graph.replay()
         end.record()
         end.synchronize()
-        if i >= 2:
+        if i:
             samples.append(begin.elapsed_time(end) * 1000 / calls)
     del graph, grads
     torch.cuda.empty_cache()
@@ -81,34 +109,60 @@ def main():
     parser.add_argument("--device", default="auto")
     parser.add_argument("--budget", default="400")
     parser.add_argument("--cache", default="build/bench.db")
-    parser.add_argument("--families", default="direct,taps,inner,scatter")
+    parser.add_argument("--families", help="comma list; add scatter to time that baseline too")
     parser.add_argument("--json")
     options = parser.parse_args()
 
     command = [options.gathertune, "tune", "--suite", options.suite, "--device", options.device, "--budget", options.budget,
-               "--cache", options.cache, "--families", options.families, "--json"]
+               "--cache", options.cache, "--skip-unknown", "--json"]
+    if options.families:
+        command += ["--families", options.families]
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if run.returncode != 0:
+    try:
+        tuned = json.loads(run.stdout)
+    except json.JSONDecodeError:
         sys.exit(f"compare_pytorch: {' '.join(command)} ended with {run.returncode}")
-    tuned = json.loads(run.stdout)
     cache_bytes = torch.cuda.get_device_properties(0).L2_cache_size
 
     rows = []
     for result in tuned["problems"]:
         problem = parse(result["problem"])
-        rows.append({**result, "scatter_us": scatter_microseconds(options, result["problem"]),
+        if not result.get("best_us"):
+            print(f"compare_pytorch: {result['problem']}: {result['status']}: {result['message']}", file=sys.stderr)
+            continue
+        moved = problem["n"] * problem["c"] * problem["dtype"].itemsize * (math.prod(problem["input"]) + math.prod(problem["output"]))
+        rows.append({**result, "bytes": moved, "scatter_us": scatter_microseconds(options, result["problem"]),
                      "pytorch_us": pytorch_microseconds(problem, cache_bytes)})
+        if options.json:
+            with open(options.json, "w") as file:
+                json.dump(rows, file, indent=1)
 
     print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}, cold cache, µs")
     print(f"{'stream':>8} {'scatter':>8} {'direct':>8} {'best':>8} {'pytorch':>8} {'of stream':>9} {'speed-up':>8}  problem / configuration")
     for r in rows:
         number = lambda key: f"{r[key]:8.1f}" if r.get(key) else f"{'-':>8}"
+        ratio = f"{r['pytorch_us'] / r['best_us']:7.1f}×" if r["pytorch_us"] else f"{'-':>8}"
         print(f"{number('stream_us')} {number('scatter_us')} {number('default_us')} {number('best_us')} {number('pytorch_us')} "
-              f"{r['stream_us'] / r['best_us']:9.2f} {r['pytorch_us'] / r['best_us']:7.1f}×  {r['problem']}")
+              f"{r['stream_us'] / r['best_us']:9.2f} {ratio}  {r['problem']}")
         print(f"{'':56}  {r['configuration']}")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(rows, file, indent=1)
+
+    mean = lambda values: statistics.geometric_mean(values) if values else float("nan")
+    fractions = [(r["stream_us"] / r["best_us"], r) for r in rows]
+    large = [f for f in fractions if f[1]["bytes"] > 32e6]
+    compared = [(r["pytorch_us"] / r["best_us"], r) for r in rows if r["pytorch_us"]]
+    wide = [c[0] for c in compared if ("cubic" in c[1]["problem"] or "_aa_" in c[1]["problem"]) and "dtype=f16" in c[1]["problem"]]
+    print(f"\nfraction of stream, geometric mean of {len(fractions)}: {mean([f[0] for f in fractions]):.3f}")
+    if large:
+        worst = min(large, key=lambda f: f[0])
+        print(f"the same, worst problem that moves more than 32 MB: {worst[0]:.2f}  {worst[1]['problem']}")
+    if compared:
+        worst = min(compared, key=lambda c: c[0])
+        print(f"speed against PyTorch, geometric mean of {len(compared)}: {mean([c[0] for c in compared]):.1f}×, "
+              f"worst {worst[0]:.2f}×  {worst[1]['problem']}")
+    if wide:
+        print(f"bicubic and antialiased f16 against PyTorch, geometric mean of {len(wide)}: {mean(wide):.0f}×")
+    print(f"direct (untuned) against tuned, geometric mean: "
+          f"{mean([r['default_us'] / r['best_us'] for r in rows if r['default_us']]):.1f}×")
 
 
 if __name__ == "__main__":

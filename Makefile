@@ -106,7 +106,7 @@ check: setup
 	@+$(MAKE) --no-print-directory check-built
 
 # On the emulated MI300X: its own tests, the contract tests and the program. Its runtime and the sanitizers' do not go together.
-EMULATED := $(patsubst $(BUILD)/%,$(BUILD)/gfx942/%,$(filter $(BUILD)/tests/contract/%,$(UNIT_PROGRAMS)) $(BUILD)/gathertune)
+EMULATED := $(patsubst $(BUILD)/%,$(BUILD)/gfx942/%,$(filter $(BUILD)/tests/contract/% $(BUILD)/tests/unit/test_order,$(UNIT_PROGRAMS)) $(BUILD)/gathertune)
 
 check-built: tests $(if $(SANITIZE),,gfx942-tests $(EMULATED))
 	@BUILD=$(BUILD) SANITIZE=$(SANITIZE) tests/run.sh

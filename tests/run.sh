@@ -91,8 +91,8 @@ if [ -z "${SANITIZE:-}" ]; then
     case $program in *.o | *.d) continue ;; esac
     suite "emulated MI300X: $(basename "$program")" "$program"
   done
-  for program in "$emulated"/tests/contract/test_*; do
-    suite "emulated MI300X: contract $(basename "$program")" env GT_CONTRACT_BACKENDS=hip "$program"
+  for program in "$emulated"/tests/contract/test_* "$emulated"/tests/unit/test_*; do
+    suite "emulated MI300X: $(basename "$(dirname "$program")") $(basename "$program")" env GT_CONTRACT_BACKENDS=hip "$program"
   done
   export GATHERTUNE=$emulated/gathertune
   for file in tests/cli/*.bats; do

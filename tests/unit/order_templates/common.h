@@ -1,0 +1,1 @@
+../../../templates/common.h

@@ -1,0 +1,1 @@
+../../../templates/target_opencl.h

@@ -1,5 +1,6 @@
-// The float64 reference: the backward written from the definition of the forward, as a scatter over outputs,
-// for a few outer slices. It shares no code with the tap tables, so that the two check each other.
+// The float64 reference: the backward written from the definition of the forward (forward.h), as a scatter
+// over outputs, for a few outer slices. It shares no code with the tap tables, so that the two check each
+// other.
 #ifndef GT_TUNER_REFERENCE_H
 #define GT_TUNER_REFERENCE_H
 

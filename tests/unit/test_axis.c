@@ -1,63 +1,10 @@
-#include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
-#include "base/buffer.h"
 #include "generator/axis.h"
+#include "tests/unit/oracle_fixture.h"
 #include "tuner/check.h"
 
 // --- the oracle's cases --------------------------------------------------------------------------
-
-// An array of the oracle as doubles. The caller frees it.
-static double *oracle_array(const gt_buffer *blob, const json_t *array, size_t *length) {
-  size_t offset = (size_t)json_integer_value(json_object_get(array, "offset")), i;
-  bool wide = strcmp(json_string_value(json_object_get(array, "type")), "f64") == 0;
-  json_t *size;
-  *length = 1;
-  json_array_foreach(json_object_get(array, "shape"), i, size) *length *= (size_t)json_integer_value(size);
-  assert_true(offset + *length * (wide ? 8 : 4) <= blob->length);
-  double *values = gt_alloc(*length * sizeof *values);
-  for (i = 0; i < *length; i++) {
-    float narrow;
-    if (wide) {
-      memcpy(&values[i], blob->data + offset + i * 8, 8);
-    } else {
-      memcpy(&narrow, blob->data + offset + i * 4, 4);
-      values[i] = narrow;
-    }
-  }
-  return values;
-}
-
-static void oracle_problem(const json_t *test, gt_problem *problem) {
-  json_t *args = json_object_get(test, "args"), *in = json_object_get(args, "input_size"),
-         *out = json_object_get(args, "output_size"), *scales = json_object_get(args, "scales");
-  int axes = (int)json_array_size(out);
-  *problem = (gt_problem){.op = gt_operator_find(json_string_value(json_object_get(test, "op"))),
-                          .in = {1, 1, 1},
-                          .out = {1, 1, 1},
-                          .scale = {1, 1, 1}};
-  assert_non_null(problem->op);
-  problem->n = json_integer_value(json_array_get(in, 0));
-  problem->c = json_integer_value(json_array_get(in, 1));
-  for (int i = 0; i < axes; i++) {
-    problem->in[GT_AXES - axes + i] = json_integer_value(json_array_get(in, (size_t)i + 2));
-    problem->out[GT_AXES - axes + i] = json_integer_value(json_array_get(out, (size_t)i));
-    if (!json_is_array(scales)) continue;
-    json_t *scale = json_array_get(scales, (size_t)i);
-    problem->has_scale = true;
-    problem->scale[GT_AXES - axes + i] = json_is_null(scale) ? 0 : json_number_value(scale);
-  }
-  problem->align_corners =
-      problem->op->keys & GT_KEY_ALIGN_CORNERS && json_is_true(json_object_get(args, "align_corners"));
-  assert_true(gt_dtype_from_name(json_string_value(json_object_get(test, "dtype")), &problem->dtype));
-}
 
 // What one input of a problem gets by its windows, densely, and the largest term of the sum.
 static double gather(const gt_axis axes[GT_AXES], const int64_t at[GT_AXES], const double *from,
@@ -68,8 +15,8 @@ static double gather(const gt_axis axes[GT_AXES], const int64_t at[GT_AXES], con
   for (int64_t i = 0; i < d->count[at[0]]; i++)
     for (int64_t j = 0; j < h->count[at[1]]; j++)
       for (int64_t k = 0; k < w->count[at[2]]; k++) {
-        int64_t position = ((d->first[at[0]] + i) * h->n_out + h->first[at[1]] + j) * w->n_out +
-                           w->first[at[2]] + k;
+        int64_t position =
+            ((d->first[at[0]] + i) * h->n_out + h->first[at[1]] + j) * w->n_out + w->first[at[2]] + k;
         double term = d->weight[d->start[at[0]] + i] * h->weight[h->start[at[1]] + j] *
                       w->weight[w->start[at[2]] + k] * from[position];
         sum += term;
@@ -78,9 +25,9 @@ static double gather(const gt_axis axes[GT_AXES], const int64_t at[GT_AXES], con
   return sum;
 }
 
-// The expected values of f16 and bf16 cases are not rounded to these types.
-static void compare(const char *id, const gt_problem *problem, const double *grad_output,
-                    const double *expected) {
+static void compare(const oracle_case *one) {
+  const gt_problem *problem = &one->problem;
+  const double *expected = one->expected;
   gt_axis axes[GT_AXES];
   double terms = 1;
   gt_dtype precision = problem->dtype == GT_F64 ? GT_F64 : GT_F32;
@@ -90,13 +37,13 @@ static void compare(const char *id, const gt_problem *problem, const double *gra
   }
   int64_t out_slice = axes[0].n_out * axes[1].n_out * axes[2].n_out, at[GT_AXES];
   for (int64_t image = 0; image < problem->n * problem->c; image++) {
-    const double *from = grad_output + image * out_slice;
+    const double *from = one->grad_output + image * out_slice;
     for (at[0] = 0; at[0] < axes[0].n_in; at[0]++)
       for (at[1] = 0; at[1] < axes[1].n_in; at[1]++)
         for (at[2] = 0; at[2] < axes[2].n_in; at[2]++) {
           double largest, sum = gather(axes, at, from, &largest), want = *expected++;
           if (!gt_check_value(precision, terms, largest, sum, want))
-            fail_msg("%s: image %lld at %lld, %lld, %lld: %.17g instead of %.17g", id, (long long)image,
+            fail_msg("%s: image %lld at %lld, %lld, %lld: %.17g instead of %.17g", one->id, (long long)image,
                      (long long)at[0], (long long)at[1], (long long)at[2], sum, want);
         }
   }
@@ -105,34 +52,7 @@ static void compare(const char *id, const gt_problem *problem, const double *gra
 
 static void test_oracle(void **state) {
   (void)state;
-  gt_buffer blob = {0}, lines = {0};
-  assert_true(gt_buffer_read_file(&blob, "tests/oracle/open.bin"));
-  assert_true(gt_buffer_read_file(&lines, "tests/oracle/open.jsonl"));
-  int compared = 0;
-  for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));) {
-    if (!*line) continue;
-    json_t *test = json_loads(line, 0, NULL);
-    assert_non_null(test);
-    if (gt_operator_find(json_string_value(json_object_get(test, "op")))) {
-      gt_problem problem;
-      size_t n_from, n_expected;
-      oracle_problem(test, &problem);
-      double *from =
-          oracle_array(&blob, json_object_get(json_object_get(test, "inputs"), "grad_output"), &n_from);
-      double *expected =
-          oracle_array(&blob, json_object_get(json_object_get(test, "expect"), "grad_input"), &n_expected);
-      assert_int_equal(n_from, gt_problem_out_elements(&problem));
-      assert_int_equal(n_expected, gt_problem_in_elements(&problem));
-      compare(json_string_value(json_object_get(test, "id")), &problem, from, expected);
-      free(from);
-      free(expected);
-      compared++;
-    }
-    json_decref(test);
-  }
-  assert_int_equal(compared, 132);
-  gt_buffer_free(&blob);
-  gt_buffer_free(&lines);
+  assert_int_equal(oracle_each(compare), ORACLE_STATIC_CASES);
 }
 
 // --- windows -------------------------------------------------------------------------------------

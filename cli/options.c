@@ -21,13 +21,16 @@ static void print_grammar(void) {
         "  in, out        sizes of the forward's input and output, outermost first: 128x128\n"
         "  dtype          f32, f16, bf16 or f64\n"
         "  layout         nchw (default) or nhwc, channels last\n"
-        "  align_corners  0 (default) or 1\n"
+        "  align_corners  0 (default) or 1; of linear and cubic operators\n"
         "  scale          the user's scale_factor per axis, 2x2; absent when the sizes alone were given\n"
-        "Operators:",
+        "  kernel, pool_stride, padding, ceil_mode, count_include_pad, divisor\n"
+        "                 of avg_pool2d_backward: 3x3, 2x2 (default: the kernel), 1x1 (default: 0x0), 0 or "
+        "1, 1 or 0,\n"
+        "                 and divisor_override where it was given\n"
+        "Operators:\n",
         stdout);
   const gt_operator *op;
-  for (size_t i = 0; (op = gt_operator_at(i)); i++) printf("%s %s", i ? "," : "", op->name);
-  putchar('\n');
+  for (size_t i = 0; (op = gt_operator_at(i)); i++) printf("  %s\n", op->name);
 }
 
 static void print_option(const gt_option *option) {

@@ -40,6 +40,30 @@ static bool print_scales(gt_buffer *text, const json_t *scales, size_t count, bo
   return true;
 }
 
+// The arguments of a pooling, named as ATen names them. Those that are left out have their defaults; a stride
+// may be empty.
+static bool print_pool(gt_buffer *text, const json_t *arguments, size_t count) {
+  static const char *const lists[][2] = {
+      {"kernel_size", "kernel"}, {"stride", "pool_stride"}, {"padding", "padding"}};
+  static const char *const flags[] = {"ceil_mode", "count_include_pad"};
+  const json_t *divisor = json_object_get(arguments, "divisor_override");
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    const json_t *list = json_object_get(arguments, lists[i][0]);
+    if (!list || json_is_null(list) || (json_is_array(list) && json_array_size(list) == 0)) continue;
+    gt_buffer_print(text, ",%s=", lists[i][1]);
+    if (!print_sizes(text, list, 0, count)) return false;
+  }
+  for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+    const json_t *flag = json_object_get(arguments, flags[i]);
+    if (!flag) continue;
+    if (!json_is_boolean(flag)) return false;
+    gt_buffer_print(text, ",%s=%d", flags[i], json_is_true(flag));
+  }
+  if (!divisor || json_is_null(divisor)) return true;
+  gt_buffer_print(text, ",divisor=%lld", (long long)json_integer_value(divisor));
+  return json_is_integer(divisor);
+}
+
 // The case as a problem: its text is composed and parsed, which validates everything.
 static gt_status read_problem(const json_t *json, const gt_operator *op, gt_oracle_case *one,
                               gt_error *error) {
@@ -63,6 +87,7 @@ static gt_status read_problem(const json_t *json, const gt_operator *op, gt_orac
   }
   if (op->keys & GT_KEY_SCALE)
     good = good && print_scales(&text, json_object_get(arguments, "scales"), axes, &skip);
+  if (op->keys & GT_KEY_POOL) good = good && print_pool(&text, arguments, axes);
   if (!good)
     status = gt_fail(error, GT_USAGE, "the arguments of case '%s' are not those of %s", one->id, op->name);
   else if (skip)

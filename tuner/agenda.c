@@ -73,9 +73,12 @@ static gt_status add_space(making *m, const char *family, gt_error *error) {
     status = gt_family_default(m->generator, family, m->problem, m->device, &standard, error);
   if (status == GT_OK) {
     gt_search_group *group = &m->groups[m->n++];
-    *group = (gt_search_group){.count = space->count, .default_at = space->count};
-    for (size_t i = 0; i < space->count; i++)
-      if (strcmp(space->configurations[i], standard) == 0) group->default_at = i;
+    size_t *distance = gt_alloc(space->count * sizeof *distance);
+    *group = (gt_search_group){.count = space->count, .default_at = space->count, .distance = distance};
+    for (size_t i = 0; i < space->count; i++) {
+      distance[i] = gt_search_distance(space->configurations[i], standard);
+      if (distance[i] == 0) group->default_at = i;
+    }
     m->agenda->space += space->count;
   }
   free(standard);
@@ -148,6 +151,7 @@ gt_status gt_agenda_make(gt_generator *generator, const gt_problem *problem, con
     if (has_standard) agenda->standard = agenda->items[0].configuration;
   }
   for (size_t i = 0; i < m.families; i++) gt_space_free(&m.spaces[i]);
+  for (size_t i = 0; i < m.n; i++) free((void *)m.groups[i].distance);
   free(m.spaces);
   free(m.groups);
   free(steps);

@@ -82,15 +82,12 @@ static void adaptive_average(const sampling *s, int64_t output) {
 // along the width).
 static void average(const sampling *s, int64_t output) {
   const gt_pool *pool = &s->problem->pool;
-  int64_t padding = pool->padding[s->axis], begin = output * pool->stride[s->axis] - padding, inside = 0,
-          padded = 0;
-  for (int64_t i = begin; i < begin + pool->kernel[s->axis] && i < s->in + padding; i++) {
-    padded++;
-    if (i >= 0 && i < s->in) inside++;
-  }
-  double divisor = (double)(pool->count_include_pad ? padded : inside);
+  int64_t padding = pool->padding[s->axis], begin = output * pool->stride[s->axis] - padding,
+          end = begin + pool->kernel[s->axis], padded_end = clamp(end, begin, s->in + padding);
+  int64_t first = clamp(begin, 0, s->in), last = clamp(end, 0, s->in); // of those in the input
+  double divisor = (double)(pool->count_include_pad ? padded_end - begin : last - first);
   if (pool->divisor) divisor = s->axis == GT_AXES - 1 ? (double)pool->divisor : 1;
-  for (int64_t i = begin < 0 ? 0 : begin; inside > 0; i++, inside--) push(s, i, 1 / divisor);
+  for (int64_t i = first; i < last; i++) push(s, i, 1 / divisor);
 }
 
 typedef void (*reader)(const sampling *s, int64_t output);

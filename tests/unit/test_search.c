@@ -16,7 +16,7 @@ static void expect_no_repetition(const gt_search_step *steps, size_t n) {
 
 static void a_space_within_the_budget_is_tried_whole(void **state) {
   (void)state;
-  const gt_search_group groups[] = {{5, 3}, {2, 0}, {0, 0}};
+  const gt_search_group groups[] = {{5, 3, NULL}, {2, 0, NULL}, {0, 0, NULL}};
   gt_search_step *steps;
   assert_int_equal(gt_search_order(groups, 3, 7, 1, &steps), 7);
   expect_no_repetition(steps, 7);
@@ -27,7 +27,7 @@ static void a_space_within_the_budget_is_tried_whole(void **state) {
 
 static void a_larger_space_is_sampled_with_the_defaults_first(void **state) {
   (void)state;
-  const gt_search_group groups[] = {{1000, 17}, {500, 4}};
+  const gt_search_group groups[] = {{1000, 17, NULL}, {500, 4, NULL}};
   gt_search_step *steps, *again, *other;
   assert_int_equal(gt_search_order(groups, 2, 60, 9, &steps), 60);
   assert_int_equal(gt_search_order(groups, 2, 60, 9, &again), 60);
@@ -44,12 +44,36 @@ static void a_larger_space_is_sampled_with_the_defaults_first(void **state) {
 
 static void a_small_family_is_not_crowded_out(void **state) {
   (void)state;
-  const gt_search_group groups[] = {{100000, 0}, {6, 6}};
+  const gt_search_group groups[] = {{100000, 0, NULL}, {6, 6, NULL}};
   gt_search_step *steps;
   size_t small = 0, n = gt_search_order(groups, 2, 20, 3, &steps);
   for (size_t i = 0; i < n; i++) small += steps[i].group == 1;
   assert_int_equal(n, 20);
-  assert_int_equal(small, 6);
+  assert_true(small >= 2 && small <= 6);
+  free(steps);
+}
+
+static void parameters_that_differ_are_counted(void **state) {
+  (void)state;
+  assert_int_equal(gt_search_distance("taps:vx=1,vy=2,map=flat", "taps:vx=1,vy=2,map=flat"), 0);
+  assert_int_equal(gt_search_distance("taps:vx=1,vy=2,map=flat", "taps:vx=16,vy=2,map=slice"), 2);
+  assert_int_equal(gt_search_distance("taps:vx=1,vy=2", "taps:vx=1,vy=21"), 1);
+  assert_int_equal(gt_search_distance("stream", "stream"), 0);
+}
+
+static void a_sample_goes_by_turns_near_the_default_and_anywhere(void **state) {
+  (void)state;
+  size_t distance[400];
+  for (size_t i = 0; i < 400; i++) distance[i] = i == 200 ? 0 : i % 50 == 0 ? 1 : 3; // 7 at distance 1
+  const gt_search_group groups[] = {{400, 200, distance}};
+  gt_search_step *steps;
+  size_t n = gt_search_order(groups, 1, 15, 5, &steps), far = 0;
+  assert_int_equal(n, 15);
+  expect_no_repetition(steps, n);
+  assert_int_equal(steps[0].index, 200);
+  for (size_t i = 1; i < n; i += 2) assert_int_equal(distance[steps[i].index], 1);
+  for (size_t i = 2; i < n; i += 2) far += distance[steps[i].index] == 3;
+  assert_true(far >= 5);
   free(steps);
 }
 
@@ -97,6 +121,8 @@ int main(void) {
       cmocka_unit_test(a_space_within_the_budget_is_tried_whole),
       cmocka_unit_test(a_larger_space_is_sampled_with_the_defaults_first),
       cmocka_unit_test(a_small_family_is_not_crowded_out),
+      cmocka_unit_test(parameters_that_differ_are_counted),
+      cmocka_unit_test(a_sample_goes_by_turns_near_the_default_and_anywhere),
       cmocka_unit_test(the_fastest_wins_when_it_is_clearly_faster),
       cmocka_unit_test(among_the_tied_the_fewest_registers_win_then_the_text),
       cmocka_unit_test(a_stored_winner_stays_within_noise_and_margin),

@@ -6,7 +6,7 @@
 #include "generator/filters.h"
 
 #define MAX_LENGTH ((int64_t)1 << 28)
-#define MAX_READS ((int64_t)1 << 30)
+#define MAX_READS ((int64_t)1 << 29)
 
 double gt_axis_ratio(const gt_problem *problem, int axis) {
   return gt_filter_ratio(problem, axis);
@@ -19,7 +19,7 @@ static gt_status check_size(const gt_filter *filter, gt_error *error) {
                    (long long)filter->n_in, (long long)filter->n_out);
   if (filter->most > MAX_READS / filter->n_out)
     return gt_fail(error, GT_OUT_OF_MEMORY,
-                   "axis: %lld outputs that read up to %lld inputs each are too many for a table (2^30)",
+                   "axis: %lld outputs that read up to %lld inputs each are too many for a table (2^29)",
                    (long long)filter->n_out, (long long)filter->most);
   return GT_OK;
 }

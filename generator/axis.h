@@ -21,7 +21,7 @@ typedef struct {
 } gt_axis;
 
 // Taps of spatial axis `axis` (0 … GT_AXES-1) of the problem. The caller frees them with gt_axis_free.
-// GT_OUT_OF_MEMORY when the axis is too long for tables (n_in + n_out over 2^28, or over 2^30 reads).
+// GT_OUT_OF_MEMORY when the axis is too long for tables (n_in + n_out over 2^28, or over 2^29 reads).
 gt_status gt_axis_make(const gt_problem *problem, int axis, gt_axis *result, gt_error *error);
 void gt_axis_free(gt_axis *axis); // harmless on a zeroed axis
 

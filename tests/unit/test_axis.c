@@ -180,6 +180,11 @@ static void test_too_long(void **state) {
   gt_problem_parse("upsample_bilinear2d_backward:n=1,c=1,in=1x268435456,out=1x2,dtype=f32", &problem, NULL);
   assert_int_equal(gt_axis_make(&problem, 2, &axis, &error), GT_OUT_OF_MEMORY);
   gt_axis_free(&axis);
+  gt_problem_parse("avg_pool2d_backward:n=1,c=1,in=1x20000001,out=1x10000001,dtype=f32,kernel=1x10000001,"
+                   "pool_stride=1",
+                   &problem, NULL);
+  assert_int_equal(gt_axis_make(&problem, 2, &axis, &error), GT_OUT_OF_MEMORY);
+  gt_axis_free(&axis);
 }
 
 int main(void) {

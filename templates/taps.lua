@@ -27,14 +27,16 @@ end
 
 local function most_products(device) return device.is_cpu and 384 or 1536 end
 
--- The loads of one row: a list of {column, elements}, each as wide as alignment allows. Columns that may lie outside of the axis are loaded
--- one by one, from a clamped place.
-local function row_loads(c, p)
-  local x = tiling.make(p, 3, c.vx)
-  local widest = 1
-  if not x.starts then
-    widest = vector.common_power(16 // p.dtype_bytes, p.axes[3].n_out, x.step)
-  end
+-- The most elements that one load may bring, by the alignment of rows and windows.
+local function widest_load(x, p)
+  if x.starts then return 1 end
+  return vector.common_power(16 // p.dtype_bytes, p.axes[3].n_out, x.step)
+end
+
+-- The loads of one row: a list of {column, elements, clamped}, each as wide as alignment allows. Columns that may lie outside of the axis
+-- are loaded one by one, from a clamped place.
+local function exact_loads(x, p)
+  local widest = widest_load(x, p)
   local loads, column = {}, 0
   while column < x.width do
     local n = x.starts and 1 or vector.common_power(widest, x.offset + column)
@@ -46,10 +48,30 @@ local function row_loads(c, p)
       return true
     end
     while n > 1 and not fits() do n = n // 2 end
-    loads[#loads + 1] = { column = column, elements = n }
+    loads[#loads + 1] = { column = column, elements = n, clamped = x.clamped[column] }
     column = column + n
   end
   return loads
+end
+
+-- The same by aligned vectors only, which bring neighbours of the window too. A vector lies inside of the axis or outside of it as a whole;
+-- in the latter case it is loaded from the nearest place, and none of its elements counts.
+local function vector_loads(x, p)
+  local n = widest_load(x, p)
+  if n == 1 then return nil end
+  local loads, column = {}, -(x.offset % n)
+  while column < x.width do
+    local first, last = x.offset + column, x.offset + x.step * (x.tiles - 1) + column
+    loads[#loads + 1] = { column = column, elements = n, clamped = first < 0 or last + n > p.axes[3].n_out }
+    column = column + n
+  end
+  return loads
+end
+
+local function row_loads(c, p)
+  local x = tiling.make(p, 3, c.vx)
+  if c.halo == "vector" then return vector_loads(x, p) end
+  return exact_loads(x, p)
 end
 
 -- Registers that a thread needs for values, about.
@@ -68,6 +90,13 @@ local constraints = {
   { why = "the kernel's text would be too long", ok = function(c, p, device) return products(c, p) <= most_products(device) end },
   { why = "too many values alive for the registers", ok = function(c, p) return values_alive(c, p) <= 160 end },
   amd.constraint(values_alive),
+  { why = "loading whole vectors would save no loads",
+    ok = function(c, p)
+      if c.halo == "exact" then return true end
+      local x = tiling.make(p, 3, c.vx)
+      local loads = vector_loads(x, p)
+      return loads ~= nil and #loads < #exact_loads(x, p)
+    end },
   { why = "rolled rows pay only for windows of at least 6 rows",
     ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
   { why = "weight tables would be too long",
@@ -79,16 +108,20 @@ local constraints = {
   mapping.constraint(items),
 }
 
--- The configuration to use without tuning: two rows, and as many columns as 16 bytes of an output row reach (the best of most problems
--- on an H200); less, or rolled rows, where the window is large.
+-- The configuration to use without tuning: two rows (four, where windows are high), and as many columns as 16 bytes of an output row reach
+-- (the best of most problems on an H200); less, or rolled rows, where the window is large.
 local function default(p, device)
   local width, vx = p.axes[3], 1
   while vx < 8 and vx * 2 <= width.n_in and vx * 2 * width.n_out * p.dtype_bytes <= 16 * width.n_in do vx = vx * 2 end
   local candidates = {}
-  for _, shape in ipairs { { vx, 2, "unrolled" }, { vx, 1, "unrolled" }, { 2, 2, "unrolled" }, { 1, 1, "unrolled" }, { 1, 1, "rolled" } } do
-    local c = { vx = shape[1], vy = shape[2], rows = shape[3], block = device.is_cpu and 64 or 256,
+  local vy = p.axes[2].max_count > 5 and 4 or 2
+  for _, shape in ipairs { { vx, vy, "unrolled" }, { vx, 2, "unrolled" }, { vx, 1, "unrolled" }, { 2, 2, "unrolled" }, { 1, 1, "unrolled" }, { 1, 1, "rolled" } } do
+    local c = { vx = shape[1], vy = shape[2], halo = "exact", rows = shape[3], block = device.is_cpu and 64 or 256,
       acc = p.double_arithmetic and "double" or "float" }
     if depth.deep(p) then c.vz = 1 end
+    local x = tiling.make(p, 3, c.vx)
+    local vectors = vector_loads(x, p)
+    if vectors and #vectors + 3 <= #exact_loads(x, p) then c.halo = "vector" end
     c.map = mapping.default(items(c, p), c.block)
     candidates[#candidates + 1] = amd.defaults(c, device)
   end
@@ -112,6 +145,7 @@ return {
     for _, parameter in ipairs {
       { name = "vx", values = { 1, 2, 4, 8 } },
       { name = "vy", values = { 1, 2, 4, 8 } },
+      { name = "halo", values = { "exact", "vector" } },
       { name = "rows", values = { "unrolled", "rolled" } },
       { name = "map", values = mapping.values() },
       { name = "block", values = { 64, 128, 256, 512 } },

@@ -11,6 +11,8 @@ typedef gt_u32 gt_vec8 __attribute__((ext_vector_type(2)));
 #define GT_SHARED __shared__
 #define GT_RESTRICT __restrict__
 #define GT_TABLE static __device__ const
+#define GT_TABLE_POINTER(type) const type *
+#define GT_ALIGNED16 __attribute__((aligned(16)))
 #define GT_FUNCTION static __device__ inline __attribute__((always_inline))
 #define GT_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 #define gt_block() ((gt_u64)blockIdx.y * gridDim.x + blockIdx.x)

@@ -15,6 +15,8 @@ typedef uint2 gt_vec8;
 #define GT_SHARED __local
 #define GT_RESTRICT restrict
 #define GT_TABLE __constant
+#define GT_TABLE_POINTER(type) const __constant type *
+#define GT_ALIGNED16 __attribute__((aligned(16)))
 #define GT_FUNCTION static inline
 #define GT_KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void
 #define gt_block() ((gt_u64)get_group_id(1) * get_num_groups(0) + get_group_id(0))

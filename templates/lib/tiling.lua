@@ -129,11 +129,18 @@ end
 -- How many multiplications one pass over a tile's window takes.
 function tiling.products(self) return #self.entries end
 
+-- Weights of a tile lie together, filled up to whole vectors of 16 bytes.
+local function per_vector(type) return type == "double" and 2 or 4 end
+local function padded(self, type)
+  local n = per_vector(type)
+  return (#self.entries + n - 1) // n * n
+end
+
 -- How many table entries the tiling needs in a kernel.
 function tiling.table_entries(self, dense)
   local starts = self.starts and self.tiles or 0
   if dense then return starts + self.tiles * self.size * self.width end
-  return starts + (self.literal and 0 or self.tiles * #self.entries)
+  return starts + (self.literal and 0 or self.tiles * padded(self, "float"))
 end
 
 local function list(format, n, value)
@@ -150,7 +157,7 @@ function tiling.tables(self, p, number, name, type, literal, dense)
       list(tostring, self.tiles, function(t) return self.starts[t] end))
   end
   local function put(count, value)
-    lines[#lines + 1] = ("GT_TABLE %s %s_weights[%d] = %s;"):format(type, name, count,
+    lines[#lines + 1] = ("GT_TABLE %s %s_weights[%d] GT_ALIGNED16 = %s;"):format(type, name, count,
       list(function(x) return literal(x, type) end, count, value))
   end
   local function at(t, j, c)
@@ -163,9 +170,10 @@ function tiling.tables(self, p, number, name, type, literal, dense)
       return at(i // row, i % row // self.width, i % self.width)
     end)
   elseif not self.literal and #self.entries > 0 then
-    put(self.tiles * #self.entries, function(i)
-      local entry = self.entries[i % #self.entries + 1]
-      return at(i // #self.entries, entry.j, entry.c)
+    local row = padded(self, type)
+    put(self.tiles * row, function(i)
+      local entry = self.entries[i % row + 1]
+      return entry and at(i // row, entry.j, entry.c) or 0.0
     end)
   end
   return lines
@@ -183,11 +191,24 @@ local function variable(name, entry) return ("%s_%d_%d"):format(name, entry.j, e
 -- Declarations of the weights that are not plain literals, for the tile that variable `tile` names.
 function tiling.declare(self, name, tile, type, literal)
   local lines = {}
+  if not self.literal then
+    local row, n, words = padded(self, type), per_vector(type), { "x", "y", "z", "w" }
+    for i = 0, row // n - 1 do
+      lines[#lines + 1] = ("const gt_vec16 %s_vector_%d = *(GT_TABLE_POINTER(gt_vec16))(%s_weights + %s * %du + %du);"):format(
+        name, i, name, tile, row, i * n)
+    end
+    for _, entry in ipairs(self.entries) do
+      local vector, at = ("%s_vector_%d"):format(name, entry.slot // n), entry.slot % n
+      local value = ("gt_bits_float(%s.%s)"):format(vector, words[at + 1])
+      if type == "double" then
+        value = ("gt_bits_double(%s.%s, %s.%s)"):format(vector, words[2 * at + 2], vector, words[2 * at + 1])
+      end
+      lines[#lines + 1] = ("const %s %s = %s;"):format(type, variable(name, entry), value)
+    end
+    return lines
+  end
   for _, entry in ipairs(self.entries) do
-    if not self.literal then
-      lines[#lines + 1] = ("const %s %s = %s_weights[%s * %du + %du];"):format(type, variable(name, entry), name,
-        tile, #self.entries, entry.slot)
-    elseif #entry.exceptions > 0 then
+    if #entry.exceptions > 0 then
       local text = literal(entry.value, type)
       for _, exception in ipairs(entry.exceptions) do
         text = ("%s == %du ? %s : %s"):format(tile, exception.tile, literal(exception.value, type), text)

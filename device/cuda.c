@@ -337,6 +337,10 @@ const gt_backend gt_backend_cuda = {
     .synchronize = cuda_synchronize,
     .mark = cuda_mark,
     .elapsed = cuda_elapsed,
+    .capture = gt_cuda_capture,
+    .captured = gt_cuda_captured,
+    .replay = gt_cuda_replay,
+    .drop = gt_cuda_drop,
 };
 
 #else

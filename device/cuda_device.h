@@ -11,6 +11,8 @@ typedef struct {
 #undef FIELD
   CUresult (*elapsed_time)(float *milliseconds, CUevent from,
                            CUevent to); // cuEventElapsedTime, of any version
+  CUresult (*graph_instantiate)(CUgraphExec *executable, CUgraph graph,
+                                unsigned long long flags); // or NULL
 } gt_cuda_functions;
 
 struct gt_device {
@@ -35,5 +37,11 @@ gt_status gt_cuda_enter(const gt_device *device, gt_error *error);
 void gt_cuda_leave(const gt_device *device);
 
 gt_status gt_cuda_fingerprint(gt_device *device, gt_fingerprint *fingerprint, gt_error *error);
+
+// The back end's graphs.
+gt_status gt_cuda_capture(gt_device *device, gt_error *error);
+gt_status gt_cuda_captured(gt_device *device, gt_graph **graph, gt_error *error);
+gt_status gt_cuda_replay(gt_device *device, gt_graph *graph, gt_error *error);
+void gt_cuda_drop(gt_device *device, gt_graph *graph);
 
 #endif

@@ -33,6 +33,9 @@ static void open_driver(void) {
       // cuda.h of CUDA 13 makes it its second version, which has the same form and which drivers before 12.8
       // lack.
       {"cuEventElapsedTime_v2", "cuEventElapsedTime", offsetof(gt_cuda_functions, elapsed_time), true},
+      // Of this form in every driver since 11.4; cuda.h has it under this name or as cuGraphInstantiate, which
+      // was another function before CUDA 12.
+      {"cuGraphInstantiateWithFlags", NULL, offsetof(gt_cuda_functions, graph_instantiate), false},
   };
   driver.status =
       gt_library_open(&library, symbols, sizeof symbols / sizeof symbols[0], &driver.table, &driver.error);

@@ -40,7 +40,13 @@
   REQUIRED(cuModuleUnload)               \
   REQUIRED(cuModuleGetFunction)          \
   REQUIRED(cuLaunchKernel)               \
-  OPTIONAL(cuFuncGetAttribute)
+  OPTIONAL(cuFuncGetAttribute)           \
+  OPTIONAL(cuStreamBeginCapture)         \
+  OPTIONAL(cuStreamEndCapture)           \
+  OPTIONAL(cuGraphUpload)                \
+  OPTIONAL(cuGraphLaunch)                \
+  OPTIONAL(cuGraphExecDestroy)           \
+  OPTIONAL(cuGraphDestroy)
 
 #define NVRTC_SYMBOLS(REQUIRED, OPTIONAL) \
   REQUIRED(nvrtcCreateProgram)            \

@@ -6,12 +6,13 @@
 #include "base/status.h"
 #include "device/fingerprint.h"
 
-#define GT_BACKEND_VERSION 1
+#define GT_BACKEND_VERSION 2
 #define GT_MAX_EVENTS 8
 
 typedef struct gt_device gt_device;
 typedef struct gt_module gt_module; // a loaded code object
 typedef struct gt_kernel gt_kernel; // belongs to its module
+typedef struct gt_graph gt_graph;   // launches that were captured; ends before the modules of its kernels
 typedef uint64_t gt_address;        // of device memory; byte arithmetic is legal
 
 // What the compiler and the loader say about a kernel; -1 where unknown.
@@ -71,6 +72,15 @@ typedef struct {
   // Marks a point in the stream, in one of GT_MAX_EVENTS slots; the time between two marks, in microseconds (waits).
   gt_status (*mark)(gt_device *device, int slot, gt_error *error);
   gt_status (*elapsed)(gt_device *device, int from, int to, double *microseconds, gt_error *error);
+
+  // Optional, all four or none (then NULL): graphs, whose launches follow each other without the host's doing.
+  // From capture on, launches are kept instead of done, and nothing but launch may be called until captured, which makes
+  // a graph of them and ends the capture in any case. GT_UNSUPPORTED when the driver that is there has no graphs: whoever
+  // captures can launch plainly after any failure but GT_DEVICE_LOST.
+  gt_status (*capture)(gt_device *device, gt_error *error);
+  gt_status (*captured)(gt_device *device, gt_graph **graph, gt_error *error);
+  gt_status (*replay)(gt_device *device, gt_graph *graph, gt_error *error); // asynchronous, as often as is wanted
+  void (*drop)(gt_device *device, gt_graph *graph);                         // after its last replay has ended
 } gt_backend;
 
 // The back ends of this build, in the order in which `auto` prefers them: hip, cuda, opencl; then recorded.

@@ -373,6 +373,10 @@ const gt_backend gt_backend_hip = {
     .synchronize = hip_synchronize,
     .mark = hip_mark,
     .elapsed = hip_elapsed,
+    .capture = gt_hip_capture,
+    .captured = gt_hip_captured,
+    .replay = gt_hip_replay,
+    .drop = gt_hip_drop,
 };
 
 #else

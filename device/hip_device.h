@@ -35,4 +35,10 @@ void gt_hip_leave(const gt_device *device, int previous);
 
 gt_status gt_hip_fingerprint(gt_device *device, gt_fingerprint *fingerprint, gt_error *error);
 
+// The back end's graphs.
+gt_status gt_hip_capture(gt_device *device, gt_error *error);
+gt_status gt_hip_captured(gt_device *device, gt_graph **graph, gt_error *error);
+gt_status gt_hip_replay(gt_device *device, gt_graph *graph, gt_error *error);
+void gt_hip_drop(gt_device *device, gt_graph *graph);
+
 #endif

@@ -41,7 +41,13 @@
   REQUIRED(hipModuleUnload)             \
   REQUIRED(hipModuleGetFunction)        \
   REQUIRED(hipModuleLaunchKernel)       \
-  OPTIONAL(hipFuncGetAttribute)
+  OPTIONAL(hipFuncGetAttribute)         \
+  OPTIONAL(hipStreamBeginCapture)       \
+  OPTIONAL(hipStreamEndCapture)         \
+  OPTIONAL(hipGraphInstantiateWithFlags)\
+  OPTIONAL(hipGraphLaunch)              \
+  OPTIONAL(hipGraphExecDestroy)         \
+  OPTIONAL(hipGraphDestroy)
 
 #define HIPRTC_SYMBOLS(REQUIRED, OPTIONAL) \
   REQUIRED(hiprtcCreateProgram)            \

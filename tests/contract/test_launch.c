@@ -64,6 +64,98 @@ static void test_order(void **state) {
   backend->unload(device, module);
 }
 
+// Three replays of a graph of two launches, with plain launches before and between.
+static void test_graph(void **state) {
+  EXECUTING_DEVICE(state);
+  if (!backend->capture) {
+    print_message("it has no graphs\n");
+    skip();
+  }
+  int values[256];
+  uint32_t expected[256];
+  const uint32_t grid[3] = {1, 1, 1}, block[3] = {256, 1, 1};
+  gt_module *module = load(backend, device);
+  gt_kernel *kernel;
+  gt_graph *graph;
+  gt_address data = allocate(backend, device, sizeof values);
+  for (int i = 0; i < 256; i++) expected[i] = (uint32_t)(values[i] = i);
+  SUCCEED(backend->write(device, data, values, sizeof values, &fault));
+  SUCCEED(backend->kernel(device, module, "affine", &kernel, &fault));
+
+  gt_arguments arguments = {.pointers = {data}, .n_pointers = 1, .n_integers = 2};
+  gt_status status = backend->capture(device, &fault);
+  if (status == GT_UNSUPPORTED) {
+    print_message("%s\n", fault.text);
+    skip();
+  }
+  SUCCEED(status);
+  for (int launch = 0; launch < 2; launch++) {
+    arguments.integers[0] = 3, arguments.integers[1] = launch + 1;
+    SUCCEED(backend->launch(device, kernel, grid, block, &arguments, &fault));
+  }
+  SUCCEED(backend->captured(device, &graph, &fault));
+  memset(arguments.integers, 0, sizeof arguments.integers); // a graph has arguments of its own
+  SUCCEED(backend->synchronize(device, &fault));
+  SUCCEED(backend->read(device, values, data, sizeof values, &fault));
+  for (int i = 0; i < 256; i++) assert_int_equal(values[i], i); // nothing was launched yet
+
+  double us;
+  arguments.integers[0] = 5, arguments.integers[1] = 7;
+  SUCCEED(backend->mark(device, 0, &fault));
+  for (int i = 0; i < 3; i++) {
+    SUCCEED(backend->launch(device, kernel, grid, block, &arguments, &fault));
+    SUCCEED(backend->replay(device, graph, &fault));
+  }
+  SUCCEED(backend->mark(device, 1, &fault));
+  SUCCEED(backend->elapsed(device, 0, 1, &us, &fault));
+  assert_true(us > 0 && us < 60e6);
+  SUCCEED(backend->read(device, values, data, sizeof values, &fault));
+  for (int launch = 0; launch < 9; launch++) {
+    const uint32_t factors[3] = {5, 3, 3}, summands[3] = {7, 1, 2};
+    uint32_t factor = factors[launch % 3], summand = summands[launch % 3];
+    for (int i = 0; i < 256; i += 2) {
+      uint32_t even = expected[i];
+      expected[i] = factor * expected[i + 1] + summand;
+      expected[i + 1] = factor * even + summand;
+    }
+  }
+  assert_memory_equal(values, expected, sizeof values);
+  backend->drop(device, graph);
+  backend->release(device, data);
+  backend->unload(device, module);
+}
+
+// What a batch that cannot be captured falls back to.
+static void test_failed_capture(void **state) {
+  EXECUTING_DEVICE(state);
+  gt_fingerprint fingerprint;
+  gt_graph *graph = NULL;
+  if (!backend->capture || backend->capture(device, &fault) == GT_UNSUPPORTED) {
+    print_message("it has no graphs\n");
+    skip();
+  }
+  // Ends the capture that this began. Of no launches at all: a back end may refuse that or not.
+  if (backend->captured(device, &graph, &fault) == GT_OK) backend->drop(device, graph);
+
+  SUCCEED(backend->fingerprint(device, &fingerprint, &fault));
+  gt_module *module = load(backend, device);
+  gt_kernel *kernel;
+  gt_address data = allocate(backend, device, 4096);
+  SUCCEED(backend->kernel(device, module, "number", &kernel, &fault));
+  gt_arguments arguments = {.pointers = {data, data}, .n_pointers = 2, .integers = {1, 1}, .n_integers = 2};
+  const uint32_t grid[3] = {1, 1, 1}, block[3] = {(uint32_t)fingerprint.max_threads_per_block, 2, 1};
+  SUCCEED(backend->capture(device, &fault));
+  gt_status launched = backend->launch(device, kernel, grid, block, &arguments, &fault);
+  gt_status ended = backend->captured(device, &graph, &fault);
+  assert_true(launched == GT_OK || launched == GT_LAUNCH);
+  // Each back end notices it where it likes, but not later than here.
+  if (launched == GT_OK && ended == GT_OK) REFUSE(backend->replay(device, graph, &fault), GT_LAUNCH);
+  if (ended == GT_OK) backend->drop(device, graph);
+  backend->release(device, data);
+  backend->unload(device, module);
+  number(backend, device, 1000, (uint32_t[]){16, 1, 1}, (uint32_t[]){64, 1, 1});
+}
+
 static void test_too_many_threads(void **state) {
   DEVICE(state);
   gt_fingerprint fingerprint;
@@ -148,6 +240,8 @@ int main(void) {
       {"a kernel compiles, loads and computes", test_launch, false},
       {"a grid of two dimensions reaches every element", test_grid, false},
       {"launches run in order", test_order, false},
+      {"a captured graph of launches computes what the launches would", test_graph, false},
+      {"after a capture that fails, launches are as before", test_failed_capture, false},
       {"a block of too many threads is refused and harms nothing", test_too_many_threads, false},
       {"marks follow each other in time", test_marks, false},
       {"an idle device synchronizes", test_synchronize, false},

@@ -3,6 +3,10 @@
 // Caches are cold because inputs and outputs rotate: there are as many pairs of grad_output and grad_input
 // ("slots") as move twice the last-level cache in one round, and every launch sequence takes the next one.
 // All slots hold the same grad_output, so that any of them gives the same result.
+//
+// A kernel that is shorter than what the host needs for a launch (some 3 µs) would be timed as that. So where
+// the back end has graphs, batches of short launches are replays of graphs: each has the launch sequences of
+// some of the slots, all of them together have every slot, and they take turns as the slots do.
 #ifndef GT_TUNER_BENCH_H
 #define GT_TUNER_BENCH_H
 
@@ -19,6 +23,7 @@ typedef struct {
   int64_t in_slice, out_slice; // elements of grad_input and grad_output per outer index
   int slots;
   int next_slot;
+  bool no_graphs; // a capture failed: batches are plain launches from then on
   gt_guarded grad_output, grad_input;
 } gt_bench;
 
@@ -38,7 +43,14 @@ typedef struct {
   uint32_t grid[GT_MAX_LAUNCHES][3], block[GT_MAX_LAUNCHES][3];
   gt_kernel_info info; // the largest of its kernels' needs
   gt_guarded workspace;
-  bool warm; // stay on slot 0
+  bool warm; // stay on slot 0; to be set before the first batch
+
+  // Of the batches so far: their last count and time, and whether batches of that count are replays.
+  int count;
+  double sequence_us; // per launch sequence
+  bool replays;
+  gt_graph **graphs; // each NULL until a batch needs it
+  int n_graphs;
 } gt_loaded;
 gt_status gt_loaded_open(gt_bench *bench, const gt_variant *variant, const void *code, size_t size,
                          gt_loaded *loaded, gt_error *error);
@@ -51,7 +63,8 @@ gt_status gt_loaded_launch(gt_loaded *loaded, int slot, gt_error *error);
 gt_status gt_loaded_run(gt_loaded *loaded, int slot, uint32_t poison, bool *intact, gt_buffer *what,
                         gt_error *error);
 
-// gt_batch: `context` is a gt_loaded.
+// gt_batch: `context` is a gt_loaded. A batch of replays is rounded up to whole graphs; its time is that of
+// `count` all the same. A series of batches of one count is launched in one way, whatever their times.
 gt_status gt_loaded_batch(void *context, int count, double *us, gt_error *error);
 
 #endif

@@ -5,6 +5,9 @@
 // together, or at max_batches or max_seconds. All samples are kept. Location and spread are the median and
 // the median absolute deviation times 1.4826 (which estimates the standard deviation of normal samples):
 // single disturbed batches move neither.
+//
+// tuner/bench.h says how a batch is launched: short ones as replays of graphs, so that a sample is the
+// device's time and not the host's, and with rotating buffers, so that caches are cold.
 #ifndef GT_TUNER_TIMING_H
 #define GT_TUNER_TIMING_H
 

@@ -12,7 +12,7 @@
 
 typedef struct {
   const char *path, *device, *family, *config, *id, *layout;
-  int64_t configurations; // sampled beside the default; 0: all
+  int64_t configurations; // of each family, its default among them; 0: all
   bool json;
   const char *device_text;
   gt_generator *generator;
@@ -96,8 +96,8 @@ static gt_status verify_family(session *s, const gt_oracle_case *one, const gt_c
   gt_status status = gt_family_default(s->generator, family, which->problem, device, &standard, error);
   if (status == GT_OK) status = gt_space_make(s->generator, family, which->problem, device, &space, error);
   if (status == GT_OK) status = verify_one(s, one, which, standard, error);
-  size_t samples =
-      s->configurations && (size_t)s->configurations < space.count ? (size_t)s->configurations : space.count;
+  size_t others = s->configurations > 0 ? (size_t)s->configurations - 1 : space.count;
+  size_t samples = others < space.count ? others : space.count;
   size_t start = space.count ? start_of(one, family, space.count) : 0;
   for (size_t i = 0; i < samples && status == GT_OK; i++) {
     const char *configuration = space.configurations[(start + i * space.count / samples) % space.count];
@@ -247,7 +247,7 @@ done:
 }
 
 int gt_command_verify(int argc, char **argv) {
-  session s = {.device = "auto", .configurations = 3};
+  session s = {.device = "auto", .configurations = 4};
   const gt_option options[] = {
       {"cases", 0, GT_OPTION_TEXT, &s.path, "FILE.jsonl",
        "the cases; their arrays lie beside them in FILE.bin"},
@@ -257,7 +257,7 @@ int gt_command_verify(int argc, char **argv) {
       {"layout", 0, GT_OPTION_TEXT, &s.layout, "LAYOUT", "only nchw or only nhwc (default: both)"},
       {"config", 0, GT_OPTION_TEXT, &s.config, "CONFIGURATION", "only this configuration"},
       {"configurations", 0, GT_OPTION_COUNT, &s.configurations, "N",
-       "tried per family beside its default, spread over its space (default 3; 0: all)"},
+       "tried per family: its default, then others spread over its space (default 4; 0: all)"},
       {"json", 0, GT_OPTION_FLAG, &s.json, NULL, GT_HELP_JSON},
       {0},
   };

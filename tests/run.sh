@@ -48,26 +48,31 @@ suite() {
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
-# verified NAME COMMAND...: `gathertune verify`, whose last line has the counts.
+# verified NAME COMMAND...: `gathertune verify` in both layouts at a time, one process each; their last lines have the counts.
 verified() {
-  local name=$1 log line
+  local name=$1 layout log line begin=$SECONDS running=()
   shift
   case $name in *"$pattern"*) ;; *) return ;; esac
-  log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-').log
-  local begin=$SECONDS
-  timeout 900 "$@" >"$log" 2>&1
-  local code=$?
-  line=$(tail -n 1 "$log")
-  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
-    local ok=${BASH_REMATCH[1]} bad=${BASH_REMATCH[2]} skip=${BASH_REMATCH[3]}
-    [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
-  else
-    local ok=0 bad=1 skip=0
-  fi
-  printf '%-44s %4d passed, %d failed, %d skipped  (%d s)\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - begin))
-  [ "$bad" -gt 0 ] && { tail -n 20 "$log"; echo "  all of it: $log"; }
-  grep -i skipped "$log" | sed '$d' | sed 's/^/  /'
-  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  for layout in nchw nhwc; do
+    log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-')-$layout.log
+    timeout 1200 "$@" --layout "$layout" >"$log" 2>&1 &
+    running+=($!)
+  done
+  for layout in nchw nhwc; do
+    log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-')-$layout.log
+    wait "${running[0]}"
+    local code=$? ok=0 bad=1 skip=0
+    running=("${running[@]:1}")
+    line=$(tail -n 1 "$log")
+    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+      ok=${BASH_REMATCH[1]} bad=${BASH_REMATCH[2]} skip=${BASH_REMATCH[3]}
+      [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+    fi
+    printf '%-44s %4d passed, %d failed, %d skipped  (%d s)\n' "$name, $layout" "$ok" "$bad" "$skip" $((SECONDS - begin))
+    [ "$bad" -gt 0 ] && { tail -n 20 "$log"; echo "  all of it: $log"; }
+    grep -i '^skipped' "$log" | sed 's/^/  /'
+    passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  done
 }
 
 for program in "$build"/tests/unit/test_* "$build"/tests/contract/test_*; do
@@ -81,7 +86,10 @@ export GATHERTUNE=$PWD/$build/gathertune
 for file in tests/cli/*.bats; do
   suite "command line on PoCL: $(basename "$file" .bats)" env GT_TEST_DEVICE=opencl:0 bats --tap "$file"
 done
-verified "oracle on PoCL" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device opencl:0
+# The kernels run in the same drivers with or without sanitizers: once is enough for the long run.
+if [ -z "${SANITIZE:-}" ]; then
+  verified "oracle on PoCL" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device opencl:0 --configurations 2
+fi
 
 # AMD's runtime and hiprtc on an emulated MI300X.
 emulated=$PWD/$build/gfx942

@@ -34,7 +34,7 @@ tune_recorded() {
   gt lookup "${P/n=2/n=2000}" --device recorded:gpu.json --json
   works
   json '.plan == "near" and .tuned.problem == $p' --arg p "$P_CANONICAL"
-  json '.expected_us == 1000 * .tuned.median_us'
+  json '(.expected_us - 1000 * .tuned.median_us | fabs) < 0.001'
   json '.launches[0].grid != $s.launches[0].grid' --argjson s "$small"
   gt lookup "${P/n=2/n=2000}" --device recorded:gpu.json
   said "near"

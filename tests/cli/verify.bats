@@ -10,7 +10,7 @@ cases() {
 
 @test "oracle cases pass on the device" {
   cases '.id == "open-000" or .id == "open-001"'
-  gt verify --cases cases.jsonl --device "$DEVICE" --family direct --configurations 1
+  gt verify --cases cases.jsonl --device "$DEVICE" --family direct --configurations 2
   works
   [[ ${lines[-1]} =~ ^[0-9]+\ passed,\ 0\ failed,\ 0\ skipped$ ]] || { show; false; }
   [[ ${lines[-1]} != "0 passed"* ]]
@@ -18,7 +18,7 @@ cases() {
 
 @test "every family but the bound is tried, in both layouts" {
   cases '.id == "open-002"'
-  gt verify --cases cases.jsonl --device "$DEVICE" --configurations 1 --json
+  gt verify --cases cases.jsonl --device "$DEVICE" --configurations 2 --json
   works
   json '.passed >= 8 and .failed == 0 and .failures == []'
 }
@@ -37,7 +37,7 @@ cases() {
   # The expected values are read from where the gradients of another case lie.
   jq -c '.expect.grad_input.offset = 7376' cases.jsonl >spoilt.jsonl
   cp cases.bin spoilt.bin
-  gt verify --cases spoilt.jsonl --device "$DEVICE" --family direct --layout nchw --configurations 1
+  gt verify --cases spoilt.jsonl --device "$DEVICE" --family direct --layout nchw --configurations 2
   [ "$status" -eq 1 ]
   [[ ${lines[-1]} =~ ^0\ passed,\ [12]\ failed,\ 0\ skipped$ ]] || { show; false; }
   complained "gathertune: case open-000, nchw, direct:"

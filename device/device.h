@@ -76,7 +76,8 @@ typedef struct {
   // Optional, all four or none (then NULL): graphs, whose launches follow each other without the host's doing.
   // From capture on, launches are kept instead of done, and nothing but launch may be called until captured, which makes
   // a graph of them and ends the capture in any case. GT_UNSUPPORTED when the driver that is there has no graphs: whoever
-  // captures can launch plainly after any failure but GT_DEVICE_LOST.
+  // captures can launch plainly after any failure but GT_DEVICE_LOST. A kernel should have been launched plainly before:
+  // drivers may load it only then, which a capture may not allow.
   gt_status (*capture)(gt_device *device, gt_error *error);
   gt_status (*captured)(gt_device *device, gt_graph **graph, gt_error *error);
   gt_status (*replay)(gt_device *device, gt_graph *graph, gt_error *error); // asynchronous, as often as is wanted

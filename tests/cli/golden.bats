@@ -43,3 +43,7 @@ compare() {
 @test "inner with tables of weights and starts renders to its golden sources" {
   compare inner-table-f64 inner n=2,c=3,in=9x13,out=5x31,dtype=f64,layout=nhwc,align_corners=1
 }
+
+@test "twopass with a direct and a staged pass renders to its golden sources" {
+  compare twopass-f32 twopass n=2,c=3,in=5x7,out=16x40,dtype=f32
+}

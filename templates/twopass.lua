@@ -124,8 +124,7 @@ local function plan(c, p)
     for other = number + 1, 3 do pass.after = pass.after * sizes[other] end
     pass.slab, pass.result = axis.n_out * pass.after, axis.n_in * pass.after
     pass.from_bytes = pass.from_storage and p.dtype_bytes or bytes_of(c.acc)
-    -- Later passes have fewer inputs to deal out: smaller tiles.
-    pass.v = math.min(place == 1 and c.v or math.min(c.v, 2), axis.n_in)
+    pass.v = math.min(place == 1 and c.v or c.later, axis.n_in)
     pass.staged = pass.after * pass.from_bytes < stage_below and pass.slab * bytes_of(c.acc) <= c.stage * 1024
     if pass.staged then plan_staged(pass, c, p) else plan_direct(pass, c, p) end
     sizes[number] = axis.n_in
@@ -138,7 +137,7 @@ end
 local last_c, last_p, last_passes
 local function plan_of(c, p)
   local key = {}
-  for _, name in ipairs { "first", "stage", "slabs", "v", "load", "block", "acc" } do key[#key + 1] = tostring(c[name]) end
+  for _, name in ipairs { "first", "stage", "slabs", "v", "later", "load", "block", "acc" } do key[#key + 1] = tostring(c[name]) end
   local text = table.concat(key, " ")
   if last_p ~= p or last_c ~= text then last_c, last_p, last_passes = text, p, plan(c, p) end
   return last_passes
@@ -167,6 +166,10 @@ local constraints = {
       local numbers = passes_needed(p)
       return c.v == 1 or c.v < 2 * p.axes[c.first == "width" and numbers[#numbers] or numbers[1]].n_in
     end },
+  { why = "the tile is longer than the axes that go later",
+    ok = function(c, p)
+      return c.later == 1 or some(c, p, function(pass) return not pass.from_storage and pass.n_in >= c.later end)
+    end },
   { why = "nothing is staged, so that there are no slabs to choose", ok = function(c) return c.stage > 0 or c.slabs == 1 end },
   { why = "no pass fits in so much shared memory and has lanes that need it",
     ok = function(c, p) return c.stage == 0 or some(c, p, function(pass) return pass.staged end) end },
@@ -188,6 +191,10 @@ local constraints = {
       for _, pass in ipairs(plan_of(c, p)) do products = products + pass.products end
       return products <= (device.is_cpu and 512 or 2048)
     end },
+  { why = "a compiler that reads the whole window from shared memory first would run out of registers",
+    ok = function(c, p)
+      return all(c, p, function(pass) return not pass.staged or pass.w.width * pass.slabs * bytes_of(c.acc) <= 1024 end)
+    end },
   { why = "too many values alive for the registers", ok = function(c, p) return all(c, p, function(pass) return values_alive(pass, c) <= 128 end) end },
   { why = "weight tables would be too long",
     ok = function(c, p)
@@ -204,11 +211,9 @@ local constraints = {
 local function default(p, device)
   local candidates = {}
   for _, shape in ipairs { { 4, 8 }, { 4, 4 }, { 2, 4 }, { 1, 4 } } do
-    for _, stage in ipairs { 8, 0 } do
-      for _, slabs in ipairs { 2, 1 } do
-        candidates[#candidates + 1] = { first = "outer", stage = stage, slabs = slabs, v = shape[1], load = shape[2],
-          block = device.is_cpu and 64 or 128, acc = arithmetic(p) }
-      end
+    for _, stage in ipairs { 4, 16, 0 } do
+      candidates[#candidates + 1] = { first = "outer", stage = stage, slabs = 1, v = shape[1], later = 1, load = shape[2],
+        block = device.is_cpu and 64 or 128, acc = arithmetic(p) }
     end
   end
   return choose.first_legal(candidates, constraints, p, device)
@@ -232,9 +237,10 @@ return {
   parameters = function(p)
     return {
       { name = "first", values = { "outer", "width" } },     -- the axis that goes first: depth (else height), or the width
-      { name = "stage", values = { 0, 8, 16 } },             -- KiB of shared memory that a block fills with slabs
-      { name = "slabs", values = { 1, 2, 4 } },              -- that a thread sums from shared memory
-      { name = "v", values = { 1, 2, 4, 8 } },               -- inputs per thread along the axis, in the first pass; later ones: up to 2
+      { name = "stage", values = { 0, 4, 16 } },             -- KiB of shared memory that a block fills with slabs
+      { name = "slabs", values = { 1, 2 } },                 -- that a thread sums from shared memory
+      { name = "v", values = { 1, 2, 4, 8 } },               -- inputs per thread along the axis, in the first pass
+      { name = "later", values = { 1, 2 } },                 -- the same in later passes, which have fewer to deal out
       { name = "load", values = { 4, 8, 16 } },              -- bytes per load of direct passes, at most
       { name = "block", values = { 64, 128, 256 } },
       { name = "acc", values = { arithmetic(p) }, on_request = p.double_arithmetic and { "float" } or {} },

@@ -195,6 +195,8 @@ local constraints = {
     ok = function(c, p)
       return all(c, p, function(pass) return not pass.staged or pass.w.width * pass.slabs * bytes_of(c.acc) <= 1024 end)
     end },
+  { why = "a compiler that loads weights early would run out of registers",
+    ok = function(c, p) return all(c, p, function(pass) return pass.v == 1 or #pass.w.entries <= 320 end) end },
   { why = "too many values alive for the registers", ok = function(c, p) return all(c, p, function(pass) return values_alive(pass, c) <= 128 end) end },
   { why = "weight tables would be too long",
     ok = function(c, p)

@@ -105,11 +105,23 @@ end
 
 local cache, cached = {}, 0
 
+-- What tells axes of one filter and of the same sizes apart (the kernels, strides and paddings of poolings, say): their first, middle and last
+-- windows.
+local function signature(axis)
+  local parts = {}
+  for _, i in ipairs { 0, axis.n_in // 2, axis.n_in - 1 } do
+    local count = axis.count(i)
+    parts[#parts + 1] = axis.first(i) .. "+" .. count
+    if count > 0 then parts[#parts + 1] = ("%a %a"):format(axis.weight(i, 0), axis.weight(i, count - 1)) end
+  end
+  return table.concat(parts, " ")
+end
+
 -- The tiling of axis number `number` (1 depth, 2 height, 3 width) of problem p in tiles of `size` inputs.
 function tiling.make(p, number, size)
   local axis = p.axes[number]
   local key = table.concat({ p.filter, p.dtype, tostring(p.align_corners), axis.n_in, axis.n_out,
-    ("%a"):format(axis.ratio), size }, " ")
+    ("%a"):format(axis.ratio), signature(axis), size }, " ")
   if cache[key] then return cache[key] end
   local self = { size = size, tiles = (axis.n_in + size - 1) // size, n_in = axis.n_in, n_out = axis.n_out }
   local from, to = windows(axis, size, self.tiles)

@@ -109,3 +109,11 @@ load helpers
   json '.winners == []'
   [ ! -e cache.db ]
 }
+
+@test "poolings of the same sizes do not take each other's weights" {
+  local pool=avg_pool2d_backward:n=2,c=3,in=8x8,out=4x4,dtype=f32
+  gt tune --device "$DEVICE" --families taps,direct --budget 4 $SHORT --json \
+    "$pool,kernel=2x2,pool_stride=2x2" "$pool,kernel=3x3,pool_stride=2x2,padding=1x1"
+  works
+  json '.problems | map(.failed) == [0, 0]'
+}

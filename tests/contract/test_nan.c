@@ -104,6 +104,7 @@ static void a_nan_reaches_just_the_inputs_that_were_read_for_it(void **state) {
   gt_generator *generator;
   if (gt_device_open(name, &open, &error) != GT_OK) {
     if (wanted) fail_msg("%s", error.text);
+    print_message("%s\n", error.text);
     skip();
   }
   if (gt_generator_open(NULL, &generator, &error) != GT_OK) fail_msg("%s", error.text);

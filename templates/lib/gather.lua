@@ -3,6 +3,7 @@
 --   REAL name_weight(INT output, INT input)           the weight with which an output used an input, 0 where it did not
 -- INT is gt_i32, or gt_i64 for axes longer than that; REAL is `type`. Linear interpolation computes all of it (lib/linear); other filters
 -- read tables (as linear interpolation does where `tables` is asked for).
+local axes = use "axis"
 local linear = use "linear"
 local gather = {}
 
@@ -26,22 +27,16 @@ function gather.fits(p, tables)
   return true
 end
 
-local function list(n, value)
-  local parts = {}
-  for i = 0, n - 1 do parts[#parts + 1] = value(i) end
-  return "{" .. table.concat(parts, ", ") .. "}"
-end
-
 function gather.functions(p, number, name, type, literal, tables)
   if not tables and not in_tables(p, number) then return linear.functions(p, number, name, literal) end
   local axis, columns = p.axes[number], math.max(1, p.axes[number].max_count)
   local lines = {}
   local function line(text, ...) lines[#lines + 1] = text:format(...) end
   line("GT_TABLE gt_i32 %s_starts[%d] = %s;", name, axis.n_in,
-    list(axis.n_in, function(i) return tostring(axis.count(i) > 0 and axis.first(i) or 0) end))
+    axes.list(axis.n_in, function(i) return tostring(axis.count(i) > 0 and axis.first(i) or 0) end))
   line("GT_TABLE gt_i32 %s_ends[%d] = %s;", name, axis.n_in,
-    list(axis.n_in, function(i) return tostring(axis.count(i) > 0 and axis.first(i) + axis.count(i) or 0) end))
-  line("GT_TABLE %s %s_weights[%d] = %s;", type, name, axis.n_in * columns, list(axis.n_in * columns, function(i)
+    axes.list(axis.n_in, function(i) return tostring(axis.count(i) > 0 and axis.first(i) + axis.count(i) or 0) end))
+  line("GT_TABLE %s %s_weights[%d] = %s;", type, name, axis.n_in * columns, axes.list(axis.n_in * columns, function(i)
     local input, k = i // columns, i % columns
     return literal(k < axis.count(input) and axis.weight(input, k) or 0.0, type)
   end))
@@ -77,8 +72,8 @@ function gather.forward(p, number, name, type, literal)
   local function entry(of, i, default) return of[i // most] and of[i // most][i % most + 1] or default end
   local n = axis.n_out * most
   return {
-    ("GT_TABLE gt_i32 %s_inputs[%d] = %s;"):format(name, n, list(n, function(i) return tostring(entry(inputs, i, 0)) end)),
-    ("GT_TABLE %s %s_taps[%d] = %s;"):format(type, name, n, list(n, function(i) return literal(entry(weights, i, 0.0), type) end)),
+    ("GT_TABLE gt_i32 %s_inputs[%d] = %s;"):format(name, n, axes.list(n, function(i) return tostring(entry(inputs, i, 0)) end)),
+    ("GT_TABLE %s %s_taps[%d] = %s;"):format(type, name, n, axes.list(n, function(i) return literal(entry(weights, i, 0.0), type) end)),
     ("#define %s_input(output, k) %s_inputs[(output) * %d + (k)]"):format(name, name, most),
     ("#define %s_tap(output, k) %s_taps[(output) * %d + (k)]"):format(name, name, most),
   }, most

@@ -5,27 +5,10 @@
 -- where all tiles agree, but for a few at the borders; a table otherwise.
 --
 -- Positions in a window are called columns, whatever the axis. All numbers are zero-based.
+local axes = use "axis"
 local tiling = {}
 
 local most_exceptions = 4 -- tiles that may differ from the others in one weight and still be written as literals
-
--- Start and end (exclusive) of each tile's window.
-local function windows(axis, size, tiles)
-  local from, to = {}, {}
-  for t = 0, tiles - 1 do
-    local a, b = math.maxinteger, math.mininteger
-    for i = t * size, math.min((t + 1) * size, axis.n_in) - 1 do
-      local count = axis.count(i)
-      if count > 0 then
-        a = math.min(a, axis.first(i))
-        b = math.max(b, axis.first(i) + count)
-      end
-    end
-    if a > b then a, b = from[t - 1] or 0, from[t - 1] or 0 end -- nothing was read from this tile
-    from[t], to[t] = a, b
-  end
-  return from, to
-end
 
 -- Chooses the start of each window: step·t + offset where windows stay about as short that way, else a table of starts that keep every
 -- window inside of the axis.
@@ -103,28 +86,9 @@ local function find_weights(self, axis)
   end
 end
 
-local cache, cached = {}, 0
-
--- What tells axes of one filter and of the same sizes apart (the kernels, strides and paddings of poolings, say): their first, middle and last
--- windows.
-local function signature(axis)
-  local parts = {}
-  for _, i in ipairs { 0, axis.n_in // 2, axis.n_in - 1 } do
-    local count = axis.count(i)
-    parts[#parts + 1] = axis.first(i) .. "+" .. count
-    if count > 0 then parts[#parts + 1] = ("%a %a"):format(axis.weight(i, 0), axis.weight(i, count - 1)) end
-  end
-  return table.concat(parts, " ")
-end
-
--- The tiling of axis number `number` (1 depth, 2 height, 3 width) of problem p in tiles of `size` inputs.
-function tiling.make(p, number, size)
-  local axis = p.axes[number]
-  local key = table.concat({ p.filter, p.dtype, tostring(p.align_corners), axis.n_in, axis.n_out,
-    ("%a"):format(axis.ratio), signature(axis), size }, " ")
-  if cache[key] then return cache[key] end
+local function make(axis, size)
   local self = { size = size, tiles = (axis.n_in + size - 1) // size, n_in = axis.n_in, n_out = axis.n_out }
-  local from, to = windows(axis, size, self.tiles)
+  local from, to = axes.windows(axis, size, self.tiles)
   place(self, axis, from, to)
   find_ranges(self, axis)
   find_weights(self, axis)
@@ -133,9 +97,14 @@ function tiling.make(p, number, size)
     local first, last = start(self, 0) + c, start(self, self.tiles - 1) + c
     self.clamped[c] = first < 0 or last >= axis.n_out
   end
-  if cached >= 64 then cache, cached = {}, 0 end
-  cache[key], cached = self, cached + 1
   return self
+end
+
+local remember = axes.cache()
+
+-- The tiling of axis number `number` (1 depth, 2 height, 3 width) of problem p in tiles of `size` inputs.
+function tiling.make(p, number, size)
+  return remember(p, number, function() return make(p.axes[number], size) end, size)
 end
 
 -- How many multiplications one pass over a tile's window takes.
@@ -155,22 +124,16 @@ function tiling.table_entries(self, dense)
   return starts + (self.literal and 0 or self.tiles * padded(self, "float"))
 end
 
-local function list(format, n, value)
-  local parts = {}
-  for i = 0, n - 1 do parts[#parts + 1] = format(value(i)) end
-  return "{" .. table.concat(parts, ", ") .. "}"
-end
-
 -- Program-scope tables that the tiling needs, named after `name`. `dense`: weights as [tile][input][column].
 function tiling.tables(self, p, number, name, type, literal, dense)
   local axis, lines = p.axes[number], {}
   if self.starts then
     lines[#lines + 1] = ("GT_TABLE gt_i32 %s_starts[%d] = %s;"):format(name, self.tiles,
-      list(tostring, self.tiles, function(t) return self.starts[t] end))
+      axes.list(self.tiles, function(t) return tostring(self.starts[t]) end))
   end
   local function put(count, value)
     lines[#lines + 1] = ("GT_TABLE %s %s_weights[%d] GT_ALIGNED16 = %s;"):format(type, name, count,
-      list(function(x) return literal(x, type) end, count, value))
+      axes.list(count, function(i) return literal(value(i), type) end))
   end
   local function at(t, j, c)
     if t * self.size + j >= axis.n_in then return 0.0 end

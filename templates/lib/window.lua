@@ -1,23 +1,8 @@
 -- Windows of an axis for passes over one axis alone: the axis is cut into tiles of `size` inputs, and a tile's window is the outputs that its
 -- inputs gather from. (lib/tiling is for kernels that do two axes at once, with literals; here windows may be long, and weights stand in
 -- tables.) Positions in a window are called columns. All numbers are zero-based.
+local axes = use "axis"
 local window = {}
-
--- First and end (exclusive) of each tile's window.
-local function ranges(axis, size, tiles)
-  local from, to = {}, {}
-  for t = 0, tiles - 1 do
-    local a, b = math.maxinteger, math.mininteger
-    for i = t * size, math.min((t + 1) * size, axis.n_in) - 1 do
-      if axis.count(i) > 0 then
-        a, b = math.min(a, axis.first(i)), math.max(b, axis.first(i) + axis.count(i))
-      end
-    end
-    if a > b then a, b = from[t - 1] or 0, from[t - 1] or 0 end -- nothing was read from this tile
-    from[t], to[t] = a, b
-  end
-  return from, to
-end
 
 -- Windows that start at step·t + offset, maybe outside of the axis: only where they are about as short as others.
 local function place_affine(self, from, to, width)
@@ -61,18 +46,9 @@ local function find_entries(self)
   self.n_slots = n_slots
 end
 
-local cache, cached = {}, 0
-
--- The windows of axis number `number` of p in tiles of `size` inputs. `affine`: they may start outside of the axis if that makes their starts
--- an affine function of the tile (for kernels that may read there); else every window lies within the axis.
-function window.make(p, number, size, affine)
-  local axis = p.axes[number]
-  local key = table.concat({ p.filter, p.dtype, tostring(p.align_corners), axis.n_in, axis.n_out,
-    ("%a"):format(axis.ratio), size, tostring(affine) }, " ")
-  if p.filter == "average" then key = nil end -- its weights are no function of these
-  if key and cache[key] then return cache[key] end
+local function make(axis, size, affine)
   local self = { axis = axis, size = size, tiles = (axis.n_in + size - 1) // size }
-  local from, to = ranges(axis, size, self.tiles)
+  local from, to = axes.windows(axis, size, self.tiles)
   local width = 1
   for t = 0, self.tiles - 1 do width = math.max(width, to[t] - from[t]) end
   if not (affine and place_affine(self, from, to, width)) then
@@ -88,11 +64,15 @@ function window.make(p, number, size, affine)
     return axis.weight(i, k)
   end
   find_entries(self)
-  if key then
-    if cached >= 64 then cache, cached = {}, 0 end
-    cache[key], cached = self, cached + 1
-  end
   return self
+end
+
+local remember = axes.cache()
+
+-- The windows of axis number `number` of p in tiles of `size` inputs. `affine`: they may start outside of the axis if that makes their starts
+-- an affine function of the tile (for kernels that may read there); else every window lies within the axis.
+function window.make(p, number, size, affine)
+  return remember(p, number, function() return make(p.axes[number], size, affine) end, size, affine or false)
 end
 
 local function per_vector(type) return type == "double" and 2 or 4 end
@@ -101,23 +81,17 @@ local function vectors(self, type) return (self.n_slots + per_vector(type) - 1) 
 -- How many entries the tables of a window have.
 function window.table_entries(self) return (self.starts and self.tiles or 0) + (self.n_slots + 3) // 4 * 4 * self.tiles end
 
-local function list(n, value)
-  local parts = {}
-  for i = 0, n - 1 do parts[#parts + 1] = value(i) end
-  return "{" .. table.concat(parts, ", ") .. "}"
-end
-
 -- Program-scope tables, named after `name`: starts, and weights as [slot / n][tile][slot % n], n to 16 bytes, so that neighbouring lanes with
 -- neighbouring tiles load neighbouring vectors.
 function window.tables(self, name, type, literal)
   local lines, n = {}, per_vector(type)
   if self.starts then
     lines[#lines + 1] = ("GT_TABLE gt_i32 %s_starts[%d] = %s;"):format(name, self.tiles,
-      list(self.tiles, function(t) return tostring(self.starts[t]) end))
+      axes.list(self.tiles, function(t) return tostring(self.starts[t]) end))
   end
   if self.n_slots > 0 then
     local count = vectors(self, type) * self.tiles * n
-    lines[#lines + 1] = ("GT_TABLE %s %s_weights[%d] GT_ALIGNED16 = %s;"):format(type, name, count, list(count, function(i)
+    lines[#lines + 1] = ("GT_TABLE %s %s_weights[%d] GT_ALIGNED16 = %s;"):format(type, name, count, axes.list(count, function(i)
       local entry = self.slots[i // (self.tiles * n) * n + i % n]
       return literal(entry and self.weight(i // n % self.tiles, entry.j, entry.c) or 0.0, type)
     end))

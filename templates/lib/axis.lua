@@ -1,0 +1,58 @@
+-- What libraries that cut an axis into tiles share. All numbers are zero-based.
+local axes = {}
+
+-- First and end (exclusive) of the window of outputs that each tile of `size` inputs gathers from.
+function axes.windows(axis, size, tiles)
+  local from, to = {}, {}
+  for t = 0, tiles - 1 do
+    local a, b = math.maxinteger, math.mininteger
+    for i = t * size, math.min((t + 1) * size, axis.n_in) - 1 do
+      local count = axis.count(i)
+      if count > 0 then
+        a = math.min(a, axis.first(i))
+        b = math.max(b, axis.first(i) + count)
+      end
+    end
+    if a > b then a, b = from[t - 1] or 0, from[t - 1] or 0 end -- nothing was read from this tile
+    from[t], to[t] = a, b
+  end
+  return from, to
+end
+
+-- What tells axes of one filter and of the same sizes apart (the kernels, strides and paddings of poolings, say): their first, middle and last
+-- windows.
+local function signature(axis)
+  local parts = {}
+  for _, i in ipairs { 0, axis.n_in // 2, axis.n_in - 1 } do
+    local count = axis.count(i)
+    parts[#parts + 1] = axis.first(i) .. "+" .. count
+    if count > 0 then parts[#parts + 1] = ("%a %a"):format(axis.weight(i, 0), axis.weight(i, count - 1)) end
+  end
+  return table.concat(parts, " ")
+end
+
+-- A cache of what is made of axis number `number` of a problem and some further choices: remember(p, number, make, ...) returns make()'s
+-- result for these, made once while it is among the last 64.
+function axes.cache()
+  local kept, count = {}, 0
+  return function(p, number, make, ...)
+    local axis = p.axes[number]
+    local key = { p.filter, p.dtype, tostring(p.align_corners), axis.n_in, axis.n_out, ("%a"):format(axis.ratio), signature(axis) }
+    for _, choice in ipairs { ... } do key[#key + 1] = tostring(choice) end
+    key = table.concat(key, " ")
+    if not kept[key] then
+      if count >= 64 then kept, count = {}, 0 end
+      kept[key], count = make(), count + 1
+    end
+    return kept[key]
+  end
+end
+
+-- A C initializer of n values, which value(i) gives as texts.
+function axes.list(n, value)
+  local parts = {}
+  for i = 0, n - 1 do parts[#parts + 1] = value(i) end
+  return "{" .. table.concat(parts, ", ") .. "}"
+end
+
+return axes

@@ -36,14 +36,6 @@ local function start(self, t)
   return self.step * t + self.offset
 end
 
--- The weight with which tile t's input j uses column c; 0 where it does not.
-local function weight(self, axis, t, j, c)
-  local i = t * self.size + j
-  local k = start(self, t) + c - axis.first(i)
-  if k < 0 or k >= axis.count(i) then return 0.0 end
-  return axis.weight(i, k)
-end
-
 -- low[j] and high[j]: the columns that input j of any tile uses.
 local function find_ranges(self, axis)
   self.low, self.high = {}, {}
@@ -61,37 +53,45 @@ local function find_ranges(self, axis)
   end
 end
 
--- One entry per (input, column) that is used. `value` is the weight that most tiles have, `exceptions` the tiles that have another;
--- `sometimes_zero`: some tile does not use it, so that what is loaded there must not count (it may be NaN).
-local function find_weights(self, axis)
-  self.entries, self.literal = {}, true
-  for j = 0, self.size - 1 do
-    for c = self.low[j], self.high[j] - 1 do
-      local entry = { j = j, c = c, slot = #self.entries, exceptions = {}, sometimes_zero = false }
-      local middle = self.tiles // 2
-      while middle > 0 and middle * self.size + j >= axis.n_in do middle = middle - 1 end
-      entry.value = weight(self, axis, middle, j, c)
-      for t = 0, self.tiles - 1 do
-        if t * self.size + j < axis.n_in then
-          local w = weight(self, axis, t, j, c)
-          if w == 0 then entry.sometimes_zero = true end
-          if w ~= entry.value and #entry.exceptions <= most_exceptions then
-            entry.exceptions[#entry.exceptions + 1] = { tile = t, value = w }
-          end
-        end
+-- Appends the entry of (input j, column c) to self.entries. `value` is the weight that most tiles have, `exceptions` the tiles that have
+-- another; `sometimes_zero`: some tile does not use it, so that what is loaded there must not count (it may be NaN). self.literal stays true
+-- while all weights may be written as literals. self.weight(t, j, c) gives a weight, 0 where tile t's input j does not use column c, and
+-- self.exists(t, j) whether the tile has such an input.
+function tiling.add_entry(self, j, c)
+  local entry = { j = j, c = c, slot = #self.entries, exceptions = {}, sometimes_zero = false }
+  local middle = self.tiles // 2
+  while middle > 0 and not self.exists(middle, j) do middle = middle - 1 end
+  entry.value = self.weight(middle, j, c)
+  for t = 0, self.tiles - 1 do
+    if self.exists(t, j) then
+      local w = self.weight(t, j, c)
+      if w == 0 then entry.sometimes_zero = true end
+      if w ~= entry.value and #entry.exceptions <= most_exceptions then
+        entry.exceptions[#entry.exceptions + 1] = { tile = t, value = w }
       end
-      if #entry.exceptions > most_exceptions then self.literal = false end
-      self.entries[#self.entries + 1] = entry
     end
   end
+  if #entry.exceptions > most_exceptions then self.literal = false end
+  self.entries[#self.entries + 1] = entry
 end
 
 local function make(axis, size)
   local self = { size = size, tiles = (axis.n_in + size - 1) // size, n_in = axis.n_in, n_out = axis.n_out }
   local from, to = axes.windows(axis, size, self.tiles)
   place(self, axis, from, to)
+  function self.exists(t, j) return t * size + j < axis.n_in end
+  function self.weight(t, j, c)
+    local i = t * size + j
+    if i >= axis.n_in then return 0.0 end
+    local k = start(self, t) + c - axis.first(i)
+    if k < 0 or k >= axis.count(i) then return 0.0 end
+    return axis.weight(i, k)
+  end
   find_ranges(self, axis)
-  find_weights(self, axis)
+  self.entries, self.literal = {}, true
+  for j = 0, size - 1 do
+    for c = self.low[j], self.high[j] - 1 do tiling.add_entry(self, j, c) end
+  end
   self.clamped = {} -- columns that lie outside of the axis for some tile
   for c = 0, self.width - 1 do
     local first, last = start(self, 0) + c, start(self, self.tiles - 1) + c
@@ -125,8 +125,8 @@ function tiling.table_entries(self, dense)
 end
 
 -- Program-scope tables that the tiling needs, named after `name`. `dense`: weights as [tile][input][column].
-function tiling.tables(self, p, number, name, type, literal, dense)
-  local axis, lines = p.axes[number], {}
+function tiling.tables(self, name, type, literal, dense)
+  local lines = {}
   if self.starts then
     lines[#lines + 1] = ("GT_TABLE gt_i32 %s_starts[%d] = %s;"):format(name, self.tiles,
       axes.list(self.tiles, function(t) return tostring(self.starts[t]) end))
@@ -135,20 +135,16 @@ function tiling.tables(self, p, number, name, type, literal, dense)
     lines[#lines + 1] = ("GT_TABLE %s %s_weights[%d] GT_ALIGNED16 = %s;"):format(type, name, count,
       axes.list(count, function(i) return literal(value(i), type) end))
   end
-  local function at(t, j, c)
-    if t * self.size + j >= axis.n_in then return 0.0 end
-    return weight(self, axis, t, j, c)
-  end
   if dense then
     local row = self.size * self.width
     put(self.tiles * row, function(i)
-      return at(i // row, i % row // self.width, i % self.width)
+      return self.weight(i // row, i % row // self.width, i % self.width)
     end)
   elseif not self.literal and #self.entries > 0 then
     local row = padded(self, type)
     put(self.tiles * row, function(i)
       local entry = self.entries[i % row + 1]
-      return entry and at(i // row, entry.j, entry.c) or 0.0
+      return entry and self.weight(i // row, entry.j, entry.c) or 0.0
     end)
   end
   return lines
@@ -163,14 +159,15 @@ end
 
 local function variable(name, entry) return ("%s_%d_%d"):format(name, entry.j, entry.c) end
 
--- Declarations of the weights that are not plain literals, for the tile that variable `tile` names.
-function tiling.declare(self, name, tile, type, literal)
+-- Declarations of the weights that are not plain literals, for the tile that variable `tile` names. Their tables are those of `tables`, where
+-- that is not `name`.
+function tiling.declare(self, name, tile, type, literal, tables)
   local lines = {}
   if not self.literal then
     local row, n, words = padded(self, type), per_vector(type), { "x", "y", "z", "w" }
     for i = 0, row // n - 1 do
       lines[#lines + 1] = ("const gt_vec16 %s_vector_%d = *(GT_TABLE_POINTER(gt_vec16))(%s_weights + %s * %du + %du);"):format(
-        name, i, name, tile, row, i * n)
+        name, i, tables or name, tile, row, i * n)
     end
     for _, entry in ipairs(self.entries) do
       local vector, at = ("%s_vector_%d"):format(name, entry.slot // n), entry.slot % n

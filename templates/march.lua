@@ -1,0 +1,262 @@
+-- Channels-first. Threads own `v` neighbouring outputs of a row each and walk down the rows, or in 3-D down the depth slices: every output is
+-- loaded once, in whole lines whatever the ratio, and added to the few running sums of the inputs that used it (lib/intervals). When `rows`
+-- inputs along the way are finished, their sums, now shorter by the ratio of that axis, go to shared memory, and the block sums them along
+-- the width (in 3-D: height and width) and stores.
+--
+-- A block takes `slices` units; a unit is a strip of `strip` inputs along the way, of one outer slice (in 3-D of a part of its height: `down`)
+-- and of a part of its width (`across`). Strips load `taps` - 1 intervals twice.
+--
+-- depth=after, in 3-D: the walk goes down the rows of every depth slice, into a workspace, and a second kernel sums along the depth. That pays
+-- where the first shrinks its slices much.
+local tiling = use "tiling"
+local intervals = use "intervals"
+local axes = use "axis"
+local gather = use "gather"
+local mapping = use "mapping"
+local vector = use "vector"
+local choose = use "choose"
+local amd = use "amd"
+
+local most_threads = 1024
+local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
+
+local function deep(p) return p.axes[1].n_in > 1 or p.axes[1].n_out > 1 end
+local function arithmetic(p) return p.double_arithmetic and "double" or "float" end
+local function bytes_of(type) return type == "double" and 8 or 4 end
+local function ceil(a, b) return (a + b - 1) // b end
+
+-- An axis cut into `parts` parts of as many inputs, each with the window of outputs that it needs, cut to multiples of `multiple`.
+local function cut(axis, parts, multiple)
+  local self = { parts = parts, inputs = ceil(axis.n_in, parts), starts = {} }
+  local from, to = axes.windows(axis, self.inputs, ceil(axis.n_in, self.inputs))
+  if parts == 1 then
+    self.length, self.starts[0] = axis.n_out, 0
+    return self
+  end
+  self.length = 0
+  for t = 0, #from do
+    from[t] = from[t] // multiple * multiple
+    self.length = math.max(self.length, ceil(to[t] - from[t], multiple) * multiple)
+  end
+  self.length = math.min(self.length, axis.n_out)
+  for t = 0, #from do self.starts[t] = math.min(from[t], axis.n_out - self.length) end
+  return self
+end
+
+-- The first and the last position, relative to the start of its part, that a tile of the axis reads.
+local function reach(part, tiles)
+  local low, high = 0, part.length
+  for t = 0, tiles.tiles - 1 do
+    local start = tiles.starts and tiles.starts[t] or tiles.step * t + tiles.offset
+    local at = start - part.starts[t * tiles.size // part.inputs]
+    low, high = math.min(low, at), math.max(high, at + tiles.width)
+  end
+  return low, high
+end
+
+-- What the walk goes down, "depth" or "height", as a number of an axis; and in how many parts the height is cut.
+local function along(c, p) return deep(p) and c.depth == "march" and 1 or 2 end
+local function down(c, p) return deep(p) and c.down or 1 end
+
+-- What a configuration comes to. A unit's plane of outputs is y.length × x.length; items are what a unit's plane is summed to.
+local function plan(c, p, device)
+  local self = { along = along(c, p), after = deep(p) and c.depth == "after" }
+  self.way, self.plane_deep = intervals.make(p, self.along), self.along == 1
+  self.tx, self.ty = tiling.make(p, 3, c.vx), self.plane_deep and tiling.make(p, 2, 1) or nil
+  self.x = cut(p.axes[3], c.across, c.v)
+  self.y = self.plane_deep and cut(p.axes[2], down(c, p), 1) or { parts = 1, inputs = 1, length = 1, starts = { [0] = 0 } }
+  self.per_row = self.x.length // c.v
+  self.threads = self.per_row * self.y.length
+  self.block = c.slices * self.threads
+  if not device.is_cpu then self.block = ceil(self.block, device.wave_size) * device.wave_size end
+  self.n_way = p.axes[self.along].n_in
+  self.strip = c.strip == "whole" and self.n_way or c.strip
+  self.strips = ceil(self.n_way, self.strip)
+  self.units = self.strips * self.y.parts * self.x.parts
+  self.outer = self.after and p.axes[1].n_out or 1 -- slices of the walk per outer slice
+  self.x_items = ceil(self.x.inputs, c.vx)
+  self.items = self.x_items * self.y.inputs
+  -- So many of the finished inputs at a time as there are threads for.
+  self.together = c.rows
+  while self.together > 1 and self.together * c.slices * self.items > self.block do self.together = self.together // 2 end
+  self.deals = ceil(self.together * c.slices * self.items, self.block)
+  self.word = bytes_of(c.acc)
+  -- Shared memory: rows of sums, with room on either side for windows that reach past the ends.
+  local low, high = reach(self.x, self.tx)
+  self.pad = ceil(-low, 4) * 4
+  self.pitch = ceil(self.pad + math.max(high, self.x.length), 4) * 4
+  self.plane = self.pitch * self.y.length
+  self.shared = 2 * c.rows * c.slices * self.plane -- words
+  return self
+end
+
+-- The plan of one configuration is asked for many times in a row.
+local last_p, last_key, last_plan
+local function plan_of(c, p, device)
+  local key = { device.wave_size }
+  for _, name in ipairs { "v", "strip", "rows", "slices", "across", "vx", "acc" } do key[#key + 1] = tostring(c[name]) end
+  if deep(p) then key[#key + 1], key[#key + 2] = c.depth, c.down end
+  key = table.concat(key, " ")
+  if last_p ~= p or last_key ~= key then last_p, last_key, last_plan = p, key, plan(c, p, device) end
+  return last_plan
+end
+
+-- Registers that a thread needs for values, about.
+local function values_alive(c, p, device)
+  local m = plan_of(c, p, device)
+  local words = m.word // 4
+  local loaded = c.rows * m.way.rows * math.max(1, c.v * p.dtype_bytes // 4)
+  local sums = m.way.taps * c.v * words
+  local weights = (m.tx.literal and 0 or tiling.products(m.tx) * m.deals) * words
+  if m.plane_deep and not m.ty.literal then weights = weights + tiling.products(m.ty) * m.deals * words end
+  return math.min(loaded, 64) + sums + weights + m.tx.width * words
+end
+
+local function products(c, p, device)
+  local m = plan_of(c, p, device)
+  local plane = m.deals * c.rows // m.together * tiling.products(m.tx) * (m.plane_deep and m.ty.width or 1)
+  return (c.rows + (m.way.taps > 1 and 1 or 0)) * m.way.rows * m.way.taps * c.v + plane
+end
+
+local constraints = {
+  { why = "outputs that do not move on with their inputs, or more than 32 to an input, or used by more than 8 inputs",
+    ok = function(c, p)
+      local w = intervals.make(p, along(c, p))
+      return w and w.taps <= 8
+    end },
+  { why = "rows of outputs are not aligned to such loads",
+    ok = function(c, p) return c.v * p.dtype_bytes <= 16 and p.axes[3].n_out % c.v == 0 end },
+  { why = "such narrow loads where rows are aligned to wider ones",
+    ok = function(c, p) return c.v * p.dtype_bytes >= 4 or p.axes[3].n_out % (2 * c.v) ~= 0 end },
+  { why = "the strip is as long as the axis and more, or no multiple of rows",
+    ok = function(c, p)
+      local n = p.axes[along(c, p)].n_in
+      if c.strip == "whole" then return c.rows <= n end
+      return c.strip < n and c.strip % c.rows == 0
+    end },
+  { why = "a part of the width of no inputs, or no multiple of vx",
+    ok = function(c, p)
+      local inputs = ceil(p.axes[3].n_in, c.across)
+      return c.across == 1 or inputs * (c.across - 1) < p.axes[3].n_in and inputs % c.vx == 0
+    end },
+  { why = "vx is wider than the width", ok = function(c, p) return c.vx == 1 or c.vx <= p.axes[3].n_in end },
+  { why = "a part of the height of no inputs, or parts that are not walked down",
+    ok = function(c, p)
+      if down(c, p) == 1 then return true end
+      local inputs = ceil(p.axes[2].n_in, c.down)
+      return c.depth == "march" and inputs * (c.down - 1) < p.axes[2].n_in
+    end },
+  { why = "depth that stays as it is",
+    ok = function(c, p) return not deep(p) or c.depth == "march" or not p.axes[1].identity end },
+  { why = "more threads per block than the device allows",
+    ok = function(c, p, device) return plan_of(c, p, device).block <= math.min(most_threads, device.max_threads_per_block) end },
+  { why = "several slices per block only up to 512 threads",
+    ok = function(c, p, device) return c.slices == 1 or plan_of(c, p, device).block <= 512 end },
+  { why = "over a quarter of the lanes idle",
+    ok = function(c, p, device)
+      local m = plan_of(c, p, device)
+      return m.block - c.slices * m.threads <= m.block // 4
+    end },
+  { why = "shared memory too small",
+    ok = function(c, p, device)
+      local m = plan_of(c, p, device)
+      return m.shared * m.word <= device.lds_bytes_per_block
+    end },
+  { why = "the kernel's text would be too long",
+    ok = function(c, p, device) return products(c, p, device) <= (device.is_cpu and 512 or 2048) end },
+  { why = "too many values alive for the registers", ok = function(c, p, device) return values_alive(c, p, device) <= 160 end },
+  amd.constraint(values_alive),
+  { why = "a thread would sum more than 8 items",
+    ok = function(c, p, device) return plan_of(c, p, device).deals <= 8 end },
+  { why = "weight tables would be too long",
+    ok = function(c, p, device)
+      local m = plan_of(c, p, device)
+      return tiling.table_entries(m.tx, false) + tiling.table_entries(m.way, false)
+        + (m.plane_deep and tiling.table_entries(m.ty, false) or 0) <= table_limit
+    end },
+}
+
+local function defaults(p, device)
+  local width, candidates = p.axes[3], {}
+  local v = vector.common_power(16 // p.dtype_bytes, width.n_out)
+  local ratio = width.n_out * p.axes[2].n_out // math.max(1, width.n_in * p.axes[2].n_in)
+  for _, depth in ipairs(deep(p) and (ratio >= 16 and { "after", "march" } or { "march", "after" }) or { "none" }) do
+    for _, across in ipairs { 1, 2, 4 } do
+      for _, down in ipairs(depth == "march" and { 1, 2, 4, 8 } or { 1 }) do
+        for _, strip in ipairs { 16, "whole" } do
+          for _, vx in ipairs { 2, 1 } do
+            for _, slices in ipairs { 8, 6, 4, 3, 2, 1 } do
+              local c = { v = v, strip = strip, rows = 1, slices = slices, across = across, vx = vx, acc = arithmetic(p) }
+              if deep(p) then c.depth, c.down = depth, down end
+              local threads = ceil(width.n_out, across * v)
+              if slices == 1 or slices * threads <= 256 then candidates[#candidates + 1] = amd.defaults(c, device) end
+            end
+          end
+        end
+      end
+    end
+  end
+  return candidates
+end
+
+return {
+  role = "candidate",
+  description = "threads walk down columns of outputs with running sums, and sum finished rows through shared memory",
+
+  claims = function(p, device)
+    if p.inner ~= 1 then return false, "channels-first only (inner does channels-last)" end
+    if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
+    if not deep(p) and p.axes[2].n_in == 1 and p.axes[2].n_out == 1 then return false, "one axis only" end
+    if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
+    if math.max(p.axes[1].n_out, p.axes[2].n_out, p.axes[3].n_out) > 1 << 14 then return false, "more than 16384 outputs along an axis" end
+    for number = deep(p) and 1 or 2, 2 do
+      local w = intervals.make(p, number)
+      if not w or w.taps > 8 then
+        return false, "outputs that do not move on with their inputs, or more than 32 to an input, or used by more than 8 inputs"
+      end
+    end
+    if not choose.first_legal(defaults(p, device), constraints, p, device) then return false, "rows too long or too short for a block" end
+    return true
+  end,
+
+  parameters = function(p, device)
+    local list = {}
+    if deep(p) then list[1] = { name = "depth", values = { "march", "after" } } end
+    list[#list + 1] = { name = "v", values = { 1, 2, 4, 8 } }               -- outputs per load
+    list[#list + 1] = { name = "strip", values = { 4, 8, 16, 32, "whole" } } -- inputs along the way per block
+    list[#list + 1] = { name = "rows", values = { 1, 2, 4 } }               -- of which so many are finished together
+    list[#list + 1] = { name = "slices", values = { 1, 2, 3, 4, 6, 8, 12, 16, 32 } }
+    list[#list + 1] = { name = "across", values = { 1, 2, 4 } }
+    if deep(p) then list[#list + 1] = { name = "down", values = { 1, 2, 4, 8 } } end
+    list[#list + 1] = { name = "vx", values = { 1, 2, 4 } }                 -- inputs per sum along the width
+    list[#list + 1] = { name = "acc", values = { arithmetic(p) }, on_request = p.double_arithmetic and { "float" } or {} }
+    return amd.parameters(list, device)
+  end,
+
+  constraints = constraints,
+
+  default = function(p, device) return choose.first_legal(defaults(p, device), constraints, p, device) end,
+
+  launches = function(c, p, device)
+    local m = plan_of(c, p, device)
+    local list = { { kernel = "gt_march", block = m.block, blocks = { m.units * m.outer, c.slices } } }
+    if m.after then
+      list[2] = { kernel = "gt_march_depth", block = device.is_cpu and 64 or 256,
+        blocks = mapping.blocks("flat", p.in_slice, device.is_cpu and 64 or 256) }
+    end
+    return list
+  end,
+
+  workspace = function(c, p, device)
+    local m = plan_of(c, p, device)
+    if not m.after then return 0, 0 end
+    return 0, p.axes[1].n_out * p.axes[2].n_in * p.axes[3].n_in * m.word
+  end,
+
+  bindings = function(c, p, device)
+    local m = plan_of(c, p, device)
+    return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, deep = deep(p),
+      store_elements = m.after and 1 or vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
+      depth_block = device.is_cpu and 64 or 256, axes = axes, gather = gather }
+  end,
+}

@@ -40,3 +40,6 @@ GT_FUNCTION gt_u32 gt_float_bfloat(float value) {
 #define gt_pair(a, b) (gt_float_bfloat((float)(a)) | gt_float_bfloat((float)(b)) << 16)
 #endif
 #endif
+
+// `x` where it lies in 0 … most, else the nearer of both.
+GT_FUNCTION gt_i32 gt_clamp(gt_i32 x, gt_i32 most) { return x < 0 ? 0 : x > most ? most : x; }

@@ -106,10 +106,11 @@ local function values_alive(c, p, device)
   local m = plan_of(c, p, device)
   local words = m.word // 4
   local loaded = c.rows * m.way.rows * math.max(1, c.v * p.dtype_bytes // 4)
+  if c.ahead == 0 then loaded = math.min(loaded, 64) end -- else the compiler may choose to load less at a time
   local sums = m.way.taps * c.v * words
   local weights = (m.tx.literal and 0 or tiling.products(m.tx) * m.deals) * words
   if m.plane_deep and not m.ty.literal then weights = weights + tiling.products(m.ty) * m.deals * words end
-  return math.min(loaded, 64) + sums + weights + m.tx.width * words
+  return loaded + sums + weights + m.tx.width * words
 end
 
 local function products(c, p, device)
@@ -139,6 +140,8 @@ local constraints = {
       local inputs = ceil(p.axes[3].n_in, c.across)
       return c.across == 1 or inputs * (c.across - 1) < p.axes[3].n_in and inputs % c.vx == 0
     end },
+  { why = "a strip of one batch has nothing to load ahead",
+    ok = function(c, p) return c.ahead == 0 or (c.strip == "whole" and p.axes[along(c, p)].n_in or c.strip) > c.rows end },
   { why = "vx is wider than the width", ok = function(c, p) return c.vx == 1 or c.vx <= p.axes[3].n_in end },
   { why = "a part of the height of no inputs, or parts that are not walked down",
     ok = function(c, p)
@@ -186,7 +189,7 @@ local function defaults(p, device)
         for _, strip in ipairs { 16, "whole" } do
           for _, vx in ipairs { 2, 1 } do
             for _, slices in ipairs { 8, 6, 4, 3, 2, 1 } do
-              local c = { v = v, strip = strip, rows = 1, slices = slices, across = across, vx = vx, acc = arithmetic(p) }
+              local c = { v = v, strip = strip, rows = 1, ahead = 1, slices = slices, across = across, vx = vx, acc = arithmetic(p) }
               if deep(p) then c.depth, c.down = depth, down end
               local threads = ceil(width.n_out, across * v)
               if slices == 1 or slices * threads <= 256 then candidates[#candidates + 1] = amd.defaults(c, device) end
@@ -223,8 +226,9 @@ return {
     local list = {}
     if deep(p) then list[1] = { name = "depth", values = { "march", "after" } } end
     list[#list + 1] = { name = "v", values = { 1, 2, 4, 8 } }               -- outputs per load
-    list[#list + 1] = { name = "strip", values = { 4, 8, 16, 32, "whole" } } -- inputs along the way per block
+    list[#list + 1] = { name = "strip", values = { 2, 4, 8, 16, 32, "whole" } } -- inputs along the way per block
     list[#list + 1] = { name = "rows", values = { 1, 2, 4 } }               -- of which so many are finished together
+    list[#list + 1] = { name = "ahead", values = { 0, 1 } }                 -- whether the next are loaded before these are summed
     list[#list + 1] = { name = "slices", values = { 1, 2, 3, 4, 6, 8, 12, 16, 32 } }
     list[#list + 1] = { name = "across", values = { 1, 2, 4 } }
     if deep(p) then list[#list + 1] = { name = "down", values = { 1, 2, 4, 8 } } end

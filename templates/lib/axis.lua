@@ -19,6 +19,32 @@ function axes.windows(axis, size, tiles)
   return from, to
 end
 
+-- A line through the starts of windows: start(t) = (slope · t + bias) >> shift, not below 0 and not above `most`, so that windows of `width` that
+-- start there hold [from[t], to[t]) for every tile. Returns {slope, bias, shift, most}, or nil where windows would have to be longer.
+function axes.line(from, to, tiles, width, most)
+  if tiles < 2 then return nil end
+  local shift = 16
+  local slope = math.floor((from[tiles - 1] - from[0]) / (tiles - 1) * (1 << shift) + 0.5)
+  while shift > 0 and slope * tiles >= 1 << 30 do shift, slope = shift - 1, slope // 2 end
+  local bias = math.maxinteger
+  for t = 0, tiles - 1 do bias = math.min(bias, ((from[t] + 1) << shift) - 1 - slope * t) end
+  local line = { slope = slope, bias = bias, shift = shift, most = most }
+  for t = 0, tiles - 1 do
+    if axes.on_line(line, t) + width < to[t] then return nil end
+  end
+  return math.abs(bias) < 1 << 30 and line or nil
+end
+
+-- Where tile t starts on such a line.
+function axes.on_line(line, t)
+  return math.max(0, math.min(line.most, (line.slope * t + line.bias) // (1 << line.shift)))
+end
+
+-- The same as a C expression, for the tile that the C expression `tile` gives.
+function axes.line_text(line, tile)
+  return ("gt_clamp((%d * (gt_i32)(%s) + %d) >> %d, %d)"):format(line.slope, tile, line.bias, line.shift, line.most)
+end
+
 -- What tells axes of one filter and of the same sizes apart (the kernels, strides and paddings of poolings, say): their first, middle and last
 -- windows.
 local function signature(axis)

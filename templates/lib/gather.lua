@@ -27,25 +27,50 @@ function gather.fits(p, tables)
   return true
 end
 
+-- The weight that every output has for every input it used, or nil where they differ.
+local function only_weight(axis)
+  local only
+  for i = 0, axis.n_in - 1 do
+    for k = 0, axis.count(i) - 1 do
+      only = only or axis.weight(i, k)
+      if axis.weight(i, k) ~= only then return nil end
+    end
+  end
+  return only
+end
+
 function gather.functions(p, number, name, type, literal, tables)
   if not tables and not in_tables(p, number) then return linear.functions(p, number, name, literal) end
   local axis, columns = p.axes[number], math.max(1, p.axes[number].max_count)
   local lines = {}
   local function line(text, ...) lines[#lines + 1] = text:format(...) end
+  local constant = only_weight(axis)
+  if axis.n_in == 1 and constant then -- one window, all weights the same: no tables
+    local first, last = axis.first(0), axis.first(0) + axis.count(0) - 1
+    line("#define %s_first(input) %d", name, first)
+    line("#define %s_last(input) %d", name, last)
+    line("#define %s_weight(output, input) ((output) < %d || (output) > %d ? 0 : %s)", name, first, last, literal(constant, type))
+    return lines
+  end
   line("GT_TABLE gt_i32 %s_starts[%d] = %s;", name, axis.n_in,
     axes.list(axis.n_in, function(i) return tostring(axis.count(i) > 0 and axis.first(i) or 0) end))
   line("GT_TABLE gt_i32 %s_ends[%d] = %s;", name, axis.n_in,
     axes.list(axis.n_in, function(i) return tostring(axis.count(i) > 0 and axis.first(i) + axis.count(i) or 0) end))
-  line("GT_TABLE %s %s_weights[%d] = %s;", type, name, axis.n_in * columns, axes.list(axis.n_in * columns, function(i)
-    local input, k = i // columns, i % columns
-    return literal(k < axis.count(input) and axis.weight(input, k) or 0.0, type)
-  end))
   line("GT_FUNCTION gt_i32 %s_first(gt_i32 input) { return %s_starts[input]; }", name, name)
   line("GT_FUNCTION gt_i32 %s_last(gt_i32 input) { return %s_ends[input] - 1; }", name, name)
-  line("GT_FUNCTION %s %s_weight(gt_i32 output, gt_i32 input) {", type, name)
-  line("  return output < %s_starts[input] || output >= %s_ends[input]", name, name)
-  line("             ? 0 : %s_weights[input * %d + output - %s_starts[input]];", name, columns, name)
-  line("}")
+  if constant then
+    line("#define %s_weight(output, input) ((output) < %s_starts[input] || (output) >= %s_ends[input] ? 0 : %s)", name, name, name,
+      literal(constant, type))
+  else
+    line("GT_TABLE %s %s_weights[%d] = %s;", type, name, axis.n_in * columns, axes.list(axis.n_in * columns, function(i)
+      local input, k = i // columns, i % columns
+      return literal(k < axis.count(input) and axis.weight(input, k) or 0.0, type)
+    end))
+    line("GT_FUNCTION %s %s_weight(gt_i32 output, gt_i32 input) {", type, name)
+    line("  return output < %s_starts[input] || output >= %s_ends[input]", name, name)
+    line("             ? 0 : %s_weights[input * %d + output - %s_starts[input]];", name, columns, name)
+    line("}")
+  end
   return lines
 end
 

@@ -60,22 +60,26 @@ local function make(axis)
     self.rows, self.step = affine.rows, affine.rows
     self.offset = affine.rows * (1 - taps - affine.lowest) + affine.offset
   else
-    local next = 0
-    self.rows, self.starts = 0, {}
+    -- Which outputs are an interval's own; it may start before them.
+    local next, from, to = 0, {}, {}
+    self.rows = 1
     for t = 0, self.tiles - 1 do
-      self.starts[t] = next
+      from[t] = next
       while next < axis.n_out and low[next] <= t - (taps - 1) do next = next + 1 end
-      self.rows = math.max(self.rows, next - self.starts[t])
+      to[t] = next
+      self.rows = math.max(self.rows, to[t] - from[t])
     end
+    self.starts, self.line = {}, axes.line(from, to, self.tiles, self.rows, math.max(0, axis.n_out - self.rows))
+    for t = 0, self.tiles - 1 do self.starts[t] = self.line and axes.on_line(self.line, t) or from[t] end
+    function self.owns(t, Y) return Y >= from[t] and Y < to[t] end
   end
   self.width = self.rows
   function self.exists(t, j) return t - (taps - 1) + j >= 0 and t - (taps - 1) + j < axis.n_in end
   function self.weight(t, j, c)
-    local start = self.starts and self.starts[t] or self.step * t + self.offset
-    if self.starts and start + c >= (self.starts[t + 1] or axis.n_out) then return 0.0 end
-    if not self.exists(t, j) then return 0.0 end
+    local output = c + (self.starts and self.starts[t] or self.step * t + self.offset)
+    if not self.exists(t, j) or self.starts and not self.owns(t, output) then return 0.0 end
     local input = t - (taps - 1) + j
-    local k = start + c - axis.first(input)
+    local k = output - axis.first(input)
     if k < 0 or k >= axis.count(input) then return 0.0 end
     return axis.weight(input, k)
   end
@@ -85,7 +89,11 @@ local function make(axis)
   end
   self.clamped = {} -- outputs that lie outside of the axis for some interval
   for c = 0, self.rows - 1 do
-    self.clamped[c] = self.starts ~= nil or self.offset + c < 0 or self.step * (self.tiles - 1) + self.offset + c >= axis.n_out
+    if self.starts then
+      self.clamped[c] = not self.line
+    else
+      self.clamped[c] = self.offset + c < 0 or self.step * (self.tiles - 1) + self.offset + c >= axis.n_out
+    end
   end
   return self
 end

@@ -10,8 +10,8 @@ local tiling = {}
 
 local most_exceptions = 4 -- tiles that may differ from the others in one weight and still be written as literals
 
--- Chooses the start of each window: step·t + offset where windows stay about as short that way, else a table of starts that keep every
--- window inside of the axis.
+-- Chooses the start of each window: step·t + offset where windows stay about as short that way, else starts that keep every window inside of
+-- the axis: on a line (lib/axis) where they lie on one, else in a table.
 local function place(result, axis, from, to)
   local tiles, size = result.tiles, result.size
   local width = 1
@@ -28,7 +28,10 @@ local function place(result, axis, from, to)
   end
   result.width = math.min(width, axis.n_out)
   result.starts = {}
-  for t = 0, tiles - 1 do result.starts[t] = math.min(from[t], axis.n_out - result.width) end
+  result.line = axes.line(from, to, tiles, result.width, axis.n_out - result.width)
+  for t = 0, tiles - 1 do
+    result.starts[t] = result.line and axes.on_line(result.line, t) or math.min(from[t], axis.n_out - result.width)
+  end
 end
 
 local function start(self, t)
@@ -110,7 +113,7 @@ end
 -- How many multiplications one pass over a tile's window takes.
 function tiling.products(self) return #self.entries end
 
--- Weights of a tile lie together, filled up to whole vectors of 16 bytes.
+-- Weights lie in tables as [vector][tile][element] with vectors of 16 bytes, so that neighbouring lanes load neighbouring ones.
 local function per_vector(type) return type == "double" and 2 or 4 end
 local function padded(self, type)
   local n = per_vector(type)
@@ -119,7 +122,7 @@ end
 
 -- How many table entries the tiling needs in a kernel.
 function tiling.table_entries(self, dense)
-  local starts = self.starts and self.tiles or 0
+  local starts = self.starts and not self.line and self.tiles or 0
   if dense then return starts + self.tiles * self.size * self.width end
   return starts + (self.literal and 0 or self.tiles * padded(self, "float"))
 end
@@ -127,7 +130,7 @@ end
 -- Program-scope tables that the tiling needs, named after `name`. `dense`: weights as [tile][input][column].
 function tiling.tables(self, name, type, literal, dense)
   local lines = {}
-  if self.starts then
+  if self.starts and not self.line then
     lines[#lines + 1] = ("GT_TABLE gt_i32 %s_starts[%d] = %s;"):format(name, self.tiles,
       axes.list(self.tiles, function(t) return tostring(self.starts[t]) end))
   end
@@ -141,10 +144,10 @@ function tiling.tables(self, name, type, literal, dense)
       return self.weight(i // row, i % row // self.width, i % self.width)
     end)
   elseif not self.literal and #self.entries > 0 then
-    local row = padded(self, type)
-    put(self.tiles * row, function(i)
-      local entry = self.entries[i % row + 1]
-      return entry and self.weight(i // row, entry.j, entry.c) or 0.0
+    local n = per_vector(type)
+    put(self.tiles * padded(self, type), function(i)
+      local entry = self.entries[i // (n * self.tiles) * n + i % n + 1]
+      return entry and self.weight(i // n % self.tiles, entry.j, entry.c) or 0.0
     end)
   end
   return lines
@@ -152,6 +155,7 @@ end
 
 -- The C expression of the window's start for the tile that variable `tile` names.
 function tiling.start(self, name, tile)
+  if self.line then return axes.line_text(self.line, tile) end
   if self.starts then return ("%s_starts[%s]"):format(name, tile) end
   if self.step == 0 then return tostring(self.offset) end
   return ("%d * (gt_i32)%s + %d"):format(self.step, tile, self.offset)
@@ -166,8 +170,8 @@ function tiling.declare(self, name, tile, type, literal, tables)
   if not self.literal then
     local row, n, words = padded(self, type), per_vector(type), { "x", "y", "z", "w" }
     for i = 0, row // n - 1 do
-      lines[#lines + 1] = ("const gt_vec16 %s_vector_%d = *(GT_TABLE_POINTER(gt_vec16))(%s_weights + %s * %du + %du);"):format(
-        name, i, tables or name, tile, row, i * n)
+      lines[#lines + 1] = ("const gt_vec16 %s_vector_%d = *(GT_TABLE_POINTER(gt_vec16))(%s_weights + (%s + %du) * %du);"):format(
+        name, i, tables or name, tile, i * self.tiles, n)
     end
     for _, entry in ipairs(self.entries) do
       local vector, at = ("%s_vector_%d"):format(name, entry.slot // n), entry.slot % n

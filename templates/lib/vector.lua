@@ -21,16 +21,22 @@ end
 -- Whether `elements` elements are moved as one vector, not as a scalar.
 local function is_vector(p, elements) return elements * p.dtype_bytes >= 4 and elements > 1 end
 
--- Declares `name`, loaded from `address` (a pointer expression to gt_storage): `elements` elements in one access.
-function vector.load(p, elements, name, address)
-  if not is_vector(p, elements) then
-    return ("const gt_storage %s = *(%s);"):format(name, address)
-  end
-  local kind = types[elements * p.dtype_bytes]
-  return ("const %s %s = *(const GT_GLOBAL %s *)(%s);"):format(kind, name, kind, address)
+-- The C type of what vector.read reads, and the expression that reads `elements` elements from `address` (a pointer expression to gt_storage)
+-- in one access.
+function vector.type(p, elements)
+  return is_vector(p, elements) and types[elements * p.dtype_bytes] or "gt_storage"
+end
+function vector.read(p, elements, address)
+  if not is_vector(p, elements) then return ("*(%s)"):format(address) end
+  return ("*(const GT_GLOBAL %s *)(%s)"):format(vector.type(p, elements), address)
 end
 
--- Element `i` of what vector.load declared, as a gt_real.
+-- Declares `name`, read from `address`.
+function vector.load(p, elements, name, address)
+  return ("const %s %s = %s;"):format(vector.type(p, elements), name, vector.read(p, elements, address))
+end
+
+-- Element `i` of such a value `name`, as a gt_real.
 function vector.element(p, elements, name, i)
   if not is_vector(p, elements) then return ("gt_widen(%s)"):format(name) end
   local bytes = elements * p.dtype_bytes

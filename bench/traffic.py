@@ -5,8 +5,8 @@ all of grad_output read once, all of grad_input written once. Nothing is timed.
 usage: traffic.py [--suite bench/first_light.txt] [--gathertune build/gfx942/gathertune] [--device hip:0] [--families A,B]
                   [--config CONFIGURATION] [--bytes N] [--json FILE]
 
-Each family's default configuration is counted, and each --config (may be given several times) where its family does the problem. Problems
-that move more than --bytes at least are made smaller, by n, and by c where channels are no vector's, which multiples hardly depend on.
+Each family's default configuration is counted, and each --config (may be given several times), where its family does the problem. What
+cannot be counted is told on standard error, and makes the exit code 1. Problems that move more than --bytes at least are made smaller, by n, and by c where channels are no vector's, which multiples hardly depend on.
 
   lanes    bytes that threads ask for
   waves    128-byte lines that instructions of a wave touch: what a GPU without caches would move
@@ -48,19 +48,25 @@ def reduced(problem, most):
     return join(operator, keys)
 
 
+def claims(options, problem, family):
+    """Whether the family does the problem."""
+    run, command = generate(options, problem, ["--family", family], "--arch", "gfx942", "--emit", "source")
+    if run.returncode not in (0, 1):  # 1: it does not
+        sys.exit(f"traffic: {' '.join(command)}: {run.stderr.strip()}")
+    return run.returncode == 0
+
+
 def generate(options, problem, which, *more):
     command = [options.gathertune, "generate", problem, *which, *more]
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True), command
 
 
 def count(options, problem, which):
-    """What a report tells of one configuration, or None where its family does not do the problem."""
-    space, _ = generate(options, problem, ["--family", which[1].split(":")[0]], "--arch", "gfx942", "--emit", "space")
-    if space.returncode == 1:
-        return None
+    """What a report tells of one configuration; None after a failure, which is told."""
     run, command = generate(options, problem, which, "--device", options.device, "--emit", "report", "--json")
     if run.returncode:
-        sys.exit(f"traffic: {' '.join(command)}: {run.stderr.strip()}")
+        print(f"traffic: {' '.join(command)}: {run.stderr.strip()}", file=sys.stderr)
+        return None
     report = json.loads(run.stdout)
     if not report["traffic"]:
         sys.exit(f"traffic: {options.device} of {options.gathertune} does not count traffic: make build/gfx942/gathertune")
@@ -80,7 +86,7 @@ def main():
 
     wanted = [["--family", family] for family in options.families.split(",") if family]
     wanted += [["--config", configuration] for configuration in options.config]
-    rows = []
+    rows, failures = [], 0
     for suite in options.suite or ["bench/first_light.txt"]:
         with open(suite) as file:
             problems = [line.strip() for line in file if line.strip() and not line.startswith("#")]
@@ -88,8 +94,11 @@ def main():
             small = reduced(problem, options.bytes)
             print(f"\n{small}\n{'lanes':>8} {'waves':>8} {'blocks':>8} {'dies':>8}  configuration")
             for which in wanted:
+                if not claims(options, small, which[1].split(":")[0]):
+                    continue
                 row = count(options, small, which)
                 if row is None:
+                    failures += 1
                     continue
                 least = sum(row["least"].values())
                 ratios = (f"{(row['read'][place] + row['written'][place]) / least:8.2f}" for place in PLACES)
@@ -98,7 +107,8 @@ def main():
     if options.json:
         with open(options.json, "w") as file:
             json.dump(rows, file, indent=1)
+    return failures > 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

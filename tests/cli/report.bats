@@ -157,3 +157,16 @@ traffic() {
   works
   said "traffic not counted: an empty problem has nothing to launch"
 }
+
+@test "bench/traffic.py makes a table of a suite, with problems made smaller" {
+  command -v python3 >/dev/null || skip "no python3"
+  traffic "$DOUBLE,dtype=f32" --family stream
+  echo "$OP:n=4,c=64,in=32x32,out=64x64,dtype=f16,scale=2x2" >suite.txt
+  run --separate-stderr python3 "$ROOT/bench/traffic.py" --gathertune "$GATHERTUNE" --device "$DEVICE" --suite suite.txt --bytes 40960 \
+    --families stream,inner --config direct:block=256,acc=float --json traffic.json
+  works
+  said "n=1,c=4,in=32x32" # of 10240 bytes each
+  grep -qE '^ +1\.00 +1\.00 +1\.00 +1\.00  stream:' <<<"$output"
+  [[ $output != *inner:* ]] # channels-last only
+  jq -e 'length == 2 and .[1].configuration == "direct:block=256,acc=float" and .[1].read.lanes > .[1].least.read' traffic.json
+}

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Times gathertune's kernels and PyTorch's own operator on the same problems, in one run, and prints the ratios.
+"""Times gathertune's kernels and PyTorch's own operator on the same problems, in one run, and prints the ratios; the memory that
+either needs besides grad_output too.
 
 usage: compare_pytorch.py [--suite bench/first_light.txt] [--gathertune build/gathertune] [--device auto] [--budget N]
                           [--cache FILE] [--families LIST] [--json FILE]
 
 Needs PyTorch with a GPU. Both sides are timed cold: calls rotate through tensors that together exceed twice the last-level
 cache, batches of calls lie between two events, and the median batch counts. PyTorch's calls are captured in a CUDA graph, so
-that the time of Python is not counted.
+that the time of Python is not counted. PyTorch's memory is the peak that its allocator reports during one call, above what was
+allocated before: grad_input, rounded up to 512 bytes, and temporaries. gathertune's is grad_input and the winner's workspace.
 """
 import argparse
 import json
@@ -57,8 +59,18 @@ def caller(problem):
     return lambda grad: operator(grad, out, input_size, *corners, *problem["scales"])
 
 
-def pytorch_microseconds(problem, cache_bytes):
-    """The median time of a call, or None where PyTorch has no such kernel."""
+def peak_bytes(call, grad):
+    """The most that one call has allocated at any time."""
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    call(grad)  # the result is dropped at once
+    torch.cuda.synchronize()
+    return torch.cuda.max_memory_allocated() - before
+
+
+def measure_pytorch(problem, cache_bytes):
+    """The median time of a call in µs and its peak memory in bytes, or two None where PyTorch has no such kernel."""
     shape = [problem["n"], problem["c"], *problem["output"]]
     size = math.prod(shape) * problem["dtype"].itemsize
     slots = max(2, min(512, 2 * cache_bytes // size + 1))
@@ -74,8 +86,9 @@ def pytorch_microseconds(problem, cache_bytes):
             end.synchronize()
     except (RuntimeError, NotImplementedError) as error:
         print(f"compare_pytorch: {problem['operator']}: {str(error).splitlines()[0]}", file=sys.stderr)
-        return None
+        return None, None
     once = begin.elapsed_time(end)  # ms
+    peak = peak_bytes(call, grads[0])
     graph = torch.cuda.CUDAGraph()
     calls = slots if once < 5 else 2
     with torch.cuda.graph(graph):
@@ -91,7 +104,7 @@ def pytorch_microseconds(problem, cache_bytes):
             samples.append(begin.elapsed_time(end) * 1000 / calls)
     del graph, grads
     torch.cuda.empty_cache()
-    return statistics.median(samples)
+    return statistics.median(samples), peak
 
 
 def scatter_microseconds(options, problem):
@@ -100,6 +113,15 @@ def scatter_microseconds(options, problem):
     trials = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)["trials"]
     times = [t["median_us"] for t in trials if t["configuration"].startswith("scatter:") and t["outcome"] == "ok"]
     return min(times, default=None)
+
+
+def winner_bytes(options, result, input_bytes):
+    """grad_input and the workspace of the winner."""
+    command = [options.gathertune, "lookup", "--json", "--cache", options.cache, result["problem"], "--device", options.device]
+    found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    if found["configuration"] != result["configuration"]:
+        sys.exit(f"compare_pytorch: {result['problem']}: lookup finds {found['configuration']}, not {result['configuration']}")
+    return input_bytes + found["workspace_bytes"]
 
 
 def main():
@@ -130,21 +152,26 @@ def main():
         if not result.get("best_us"):
             print(f"compare_pytorch: {result['problem']}: {result['status']}: {result['message']}", file=sys.stderr)
             continue
-        moved = problem["n"] * problem["c"] * problem["dtype"].itemsize * (math.prod(problem["input"]) + math.prod(problem["output"]))
-        rows.append({**result, "bytes": moved, "scatter_us": scatter_microseconds(options, result["problem"]),
-                     "pytorch_us": pytorch_microseconds(problem, cache_bytes)})
+        per_pixel = problem["n"] * problem["c"] * problem["dtype"].itemsize
+        input_bytes = per_pixel * math.prod(problem["input"])
+        pytorch_us, pytorch_bytes = measure_pytorch(problem, cache_bytes)
+        rows.append({**result, "bytes": input_bytes + per_pixel * math.prod(problem["output"]),
+                     "scatter_us": scatter_microseconds(options, result["problem"]), "pytorch_us": pytorch_us,
+                     "memory_bytes": winner_bytes(options, result, input_bytes), "pytorch_memory_bytes": pytorch_bytes})
         if options.json:
             with open(options.json, "w") as file:
                 json.dump(rows, file, indent=1)
 
-    print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}, cold cache, µs")
-    print(f"{'stream':>8} {'scatter':>8} {'direct':>8} {'best':>8} {'pytorch':>8} {'of stream':>9} {'speed-up':>8}  problem / configuration")
+    print(f"{torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}, cold cache, µs; memory besides grad_output, MiB")
+    print(f"{'stream':>8} {'scatter':>8} {'direct':>8} {'best':>8} {'pytorch':>8} {'of stream':>9} {'speed-up':>8} {'memory':>8} {'pytorch':>8}"
+          "  problem / configuration")
     for r in rows:
-        number = lambda key: f"{r[key]:8.1f}" if r.get(key) else f"{'-':>8}"
+        number = lambda key, unit=1: f"{r[key] / unit:8.1f}" if r.get(key) else f"{'-':>8}"
         ratio = f"{r['pytorch_us'] / r['best_us']:7.1f}×" if r["pytorch_us"] else f"{'-':>8}"
         print(f"{number('stream_us')} {number('scatter_us')} {number('default_us')} {number('best_us')} {number('pytorch_us')} "
-              f"{r['stream_us'] / r['best_us']:9.2f} {ratio}  {r['problem']}")
-        print(f"{'':56}  {r['configuration']}")
+              f"{r['stream_us'] / r['best_us']:9.2f} {ratio} {number('memory_bytes', 2**20)} {number('pytorch_memory_bytes', 2**20)}  "
+              f"{r['problem']}")
+        print(f"{'':81}  {r['configuration']}")
 
     mean = lambda values: statistics.geometric_mean(values) if values else float("nan")
     fractions = [(r["stream_us"] / r["best_us"], r) for r in rows]
@@ -159,6 +186,11 @@ def main():
         worst = min(compared, key=lambda c: c[0])
         print(f"speed against PyTorch, geometric mean of {len(compared)}: {mean([c[0] for c in compared]):.1f}×, "
               f"worst {worst[0]:.2f}×  {worst[1]['problem']}")
+    memory = [(r["memory_bytes"] / r["pytorch_memory_bytes"], r) for r in rows if r["pytorch_memory_bytes"]]
+    if memory:
+        most = max(memory, key=lambda m: m[0])
+        print(f"memory against PyTorch, geometric mean of {len(memory)}: {mean([m[0] for m in memory]):.2f}×, "
+              f"most {most[0]:.2f}×  {most[1]['problem']}")
     if wide:
         print(f"bicubic and antialiased f16 against PyTorch, geometric mean of {len(wide)}: {mean(wide):.0f}×")
     print(f"direct (untuned) against tuned, geometric mean: "

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/traffic.h"
 #include "tuner/workshop.h"
 
 typedef struct {
@@ -192,19 +193,38 @@ done:
   return status;
 }
 
+// Counts the traffic of one run, if a device was named that counts it.
+static gt_status count_traffic(const request *r, gt_workshop *workshop, const gt_variant *variant,
+                               const gt_buffer *code, gt_traffic *traffic, bool *counted, gt_error *error) {
+  gt_status status = GT_UNSUPPORTED;
+  *counted = false;
+  if (gt_problem_out_elements(&r->problem) == 0 || gt_problem_in_elements(&r->problem) == 0)
+    gt_fail(error, status, "an empty problem has nothing to launch");
+  else if (r->device)
+    status = gt_workshop_traffic(workshop, variant, &r->problem, code, traffic, error);
+  *counted = status == GT_OK;
+  return status == GT_UNSUPPORTED ? GT_OK : status;
+}
+
 static gt_status emit_report(const request *r, gt_workshop *workshop, const gt_fingerprint *device,
                              const gt_variant *variant, gt_error *error) {
   gt_buffer code = {0}, log = {0}, text = {0};
   gt_code_facts facts;
+  gt_traffic traffic;
+  bool counted;
   gt_status status = compile(r, workshop, device, variant, &code, &log, error);
   if (status == GT_OK) status = gt_report_read(&code, &facts, error);
+  if (status == GT_OK) status = count_traffic(r, workshop, variant, &code, &traffic, &counted, error);
   if (status != GT_OK) goto done;
   gt_buffer_print(&text, "%s for %s\n%s\n\n", variant->configuration, device->arch, r->text);
   gt_report_print(&facts, device->arch, variant, &text);
+  if (counted) gt_traffic_print(&traffic, &r->problem, gt_workshop_device(workshop), &text);
+  if (r->device && !counted) gt_buffer_print(&text, "\ntraffic not counted: %s\n", error->text);
   if (r->output || !r->json) status = put(r, text.data, text.length, error);
   if (status != GT_OK || !r->json) goto done;
   json_t *json = describe_code(r, device, variant, &code, &log);
   json_object_set_new(json, "kernels", gt_report_json(&facts, device->arch, variant));
+  json_object_set_new(json, "traffic", counted ? gt_traffic_json(&traffic, &r->problem) : json_null());
   gt_print_json(json);
 done:
   gt_buffer_free(&code);
@@ -301,7 +321,9 @@ int gt_command_generate(int argc, char **argv) {
                "(in a process of its own). Objects for OpenCL are compiled by the device that they are for.\n"
                "A report tells what AMD's compiler made of it: registers, spills, LDS, occupancy, and how "
                "many\n"
-               "instructions there are of which kind.",
+               "instructions there are of which kind; with --device, if that device counts it, also the "
+               "traffic of a run\n"
+               "with global memory, against the least possible.",
       .options = options,
       .takes_problem = true,
       .examples = "  gathertune generate --family direct --arch gfx942 \\\n"

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "device/fingerprint.h"
 
-#define GT_BACKEND_VERSION 2
+#define GT_BACKEND_VERSION 3
 #define GT_MAX_EVENTS 8
 
 typedef struct gt_device gt_device;
@@ -30,6 +30,18 @@ typedef struct {
   int64_t integers[4];
   int n_integers;
 } gt_arguments;
+
+// Bytes that kernels move from or to global memory, counted at four places, each nearer to the memory.
+typedef struct {
+  uint64_t lanes;  // what threads ask for
+  uint64_t waves;  // cache lines that instructions of a wave touch: without any cache
+  uint64_t blocks; // distinct lines of each block: with a first-level cache that keeps everything, for each block
+  uint64_t dies;   // distinct lines of each die and kernel: with a last-level cache of the die that keeps everything
+} gt_moved;
+
+typedef struct {
+  gt_moved read, written; // atomics are written
+} gt_traffic;
 
 typedef struct {
   unsigned version; // GT_BACKEND_VERSION
@@ -82,6 +94,10 @@ typedef struct {
   gt_status (*captured)(gt_device *device, gt_graph **graph, gt_error *error);
   gt_status (*replay)(gt_device *device, gt_graph *graph, gt_error *error); // asynchronous, as often as is wanted
   void (*drop)(gt_device *device, gt_graph *graph);                         // after its last replay has ended
+
+  // Optional: the traffic of the kernels that have ended since the last call; kernels before the first call count nowhere,
+  // and from it on they may be slower. GT_UNSUPPORTED where the device does not count, as real ones do not.
+  gt_status (*traffic)(gt_device *device, gt_traffic *traffic, gt_error *error);
 } gt_backend;
 
 // The back ends of this build, in the order in which `auto` prefers them: hip, cuda, opencl; then recorded.

@@ -346,6 +346,16 @@ static gt_status hip_elapsed(gt_device *device, int from, int to, double *micros
   return status;
 }
 
+static gt_status hip_traffic(gt_device *device, gt_traffic *traffic, gt_error *error) {
+  if (!device->hip->traffic)
+    return gt_fail(error, GT_UNSUPPORTED, "the device does not count the traffic of kernels");
+  uint64_t bytes[8];
+  device->hip->traffic(bytes);
+  *traffic = (gt_traffic){.read = {bytes[0], bytes[1], bytes[2], bytes[3]},
+                          .written = {bytes[4], bytes[5], bytes[6], bytes[7]}};
+  return GT_OK;
+}
+
 extern const gt_backend gt_backend_hip;
 const gt_backend gt_backend_hip = {
     .version = GT_BACKEND_VERSION,
@@ -377,6 +387,7 @@ const gt_backend gt_backend_hip = {
     .captured = gt_hip_captured,
     .replay = gt_hip_replay,
     .drop = gt_hip_drop,
+    .traffic = hip_traffic,
 };
 
 #else

@@ -10,6 +10,9 @@ typedef struct {
   HIP_SYMBOLS(FIELD, FIELD)
 #undef FIELD
   int (*properties)(void *properties, int index);
+  // Not of HIP: what a driver library has that counts traffic, as the one of the emulated MI300X does; else
+  // NULL. Four counts of bytes read and four of bytes written, as in gt_moved, since the last call.
+  void (*traffic)(uint64_t bytes[8]);
 } gt_hip_functions;
 
 struct gt_device {

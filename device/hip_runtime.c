@@ -27,6 +27,7 @@ static void open_runtime(void) {
 #undef OPTIONAL
           {"hipGetDevicePropertiesR0600", "hipGetDeviceProperties", offsetof(gt_hip_functions, properties),
            true},
+      {"gfx942_traffic", NULL, offsetof(gt_hip_functions, traffic), false},
   };
   runtime.status =
       gt_library_open(&library, symbols, sizeof symbols / sizeof symbols[0], &runtime.table, &runtime.error);

@@ -210,6 +210,18 @@ gt_status gt_loaded_run(gt_loaded *loaded, int slot, uint32_t poison, bool *inta
   return status;
 }
 
+gt_status gt_loaded_traffic(gt_loaded *loaded, gt_traffic *traffic, gt_error *error) {
+  const gt_open_device *open = loaded->bench->open;
+  gt_traffic before;
+  if (!open->backend->traffic)
+    return gt_fail(error, GT_UNSUPPORTED, "%s does not count the traffic of kernels", open->name);
+  gt_status status = open->backend->synchronize(open->device, error);
+  if (status == GT_OK) status = open->backend->traffic(open->device, &before, error);
+  if (status == GT_OK) status = gt_loaded_launch(loaded, 0, error);
+  if (status == GT_OK) status = open->backend->synchronize(open->device, error);
+  return status == GT_OK ? open->backend->traffic(open->device, traffic, error) : status;
+}
+
 static int graph_slots(const gt_loaded *loaded) {
   return loaded->warm ? 1 : loaded->bench->slots;
 }

@@ -63,6 +63,9 @@ gt_status gt_loaded_launch(gt_loaded *loaded, int slot, gt_error *error);
 gt_status gt_loaded_run(gt_loaded *loaded, int slot, uint32_t poison, bool *intact, gt_buffer *what,
                         gt_error *error);
 
+// Counts the traffic of one launch sequence on slot 0. GT_UNSUPPORTED where the device does not count.
+gt_status gt_loaded_traffic(gt_loaded *loaded, gt_traffic *traffic, gt_error *error);
+
 // gt_batch: `context` is a gt_loaded. A batch of replays is rounded up to whole graphs; its time is that of
 // `count` all the same. A series of batches of one count is launched in one way, whatever their times.
 gt_status gt_loaded_batch(void *context, int count, double *us, gt_error *error);

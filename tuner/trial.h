@@ -47,4 +47,9 @@ void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_
                        const double *grad_output, const double *reference, const double *term,
                        gt_result *result);
 
+// Counts the traffic of one run of a variant's code object, on zeros: no kernel here moves less or more for
+// its values. GT_UNSUPPORTED, before anything is allocated, where the device does not count.
+gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, const gt_variant *variant,
+                             const gt_buffer *code, gt_traffic *traffic, gt_error *error);
+
 #endif

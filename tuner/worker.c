@@ -198,6 +198,30 @@ static json_t *do_verify(worker *w, const json_t *request, const gt_buffer *valu
   return status == GT_OK ? finish_result(&result, NULL) : answer(status, error.text);
 }
 
+static json_t *moved_to_json(const gt_moved *moved) {
+  return json_pack("{s:I, s:I, s:I, s:I}", "lanes", (json_int_t)moved->lanes, "waves",
+                   (json_int_t)moved->waves, "blocks", (json_int_t)moved->blocks, "dies",
+                   (json_int_t)moved->dies);
+}
+
+static json_t *do_traffic(worker *w, const json_t *request, const gt_buffer *code) {
+  gt_error error = {0};
+  gt_problem problem;
+  gt_variant variant = {0};
+  gt_traffic traffic;
+  gt_status status = require_device(w, &error);
+  if (status == GT_OK) status = gt_problem_parse(gt_wire_string(request, "problem"), &problem, &error);
+  if (status == GT_OK) status = read_variant(request, &variant, &error);
+  if (status == GT_OK) status = gt_session_traffic(&w->session, &problem, &variant, code, &traffic, &error);
+  gt_variant_free(&variant);
+  json_t *done = answer(status, error.text);
+  if (status == GT_OK) {
+    json_object_set_new(done, "read", moved_to_json(&traffic.read));
+    json_object_set_new(done, "written", moved_to_json(&traffic.written));
+  }
+  return done;
+}
+
 static json_t *do_compile(worker *w, const json_t *request, gt_buffer *payload) {
   gt_error error = {0};
   gt_buffer log = {0};
@@ -235,6 +259,8 @@ static bool serve(worker *w, const json_t *request, const gt_buffer *values) {
     done = do_retime(w, request);
   else if (strcmp(what, "verify") == 0)
     done = do_verify(w, request, values);
+  else if (strcmp(what, "traffic") == 0)
+    done = do_traffic(w, request, values);
   else if (strcmp(what, "compile") == 0)
     done = do_compile(w, request, &payload);
   else

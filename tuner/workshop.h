@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "base/status.h"
 #include "cache/cache.h"
-#include "device/fingerprint.h"
+#include "device/device.h"
 #include "generator/generator.h"
 
 typedef struct gt_workshop gt_workshop;
@@ -74,6 +74,11 @@ typedef struct {
 } gt_case;
 gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, const gt_case *which,
                              gt_outcome *outcome, gt_buffer *message, gt_error *error);
+
+// Runs a variant's code object once on the device and counts its traffic with global memory. GT_UNSUPPORTED
+// where the device does not count, as real ones do not.
+gt_status gt_workshop_traffic(gt_workshop *workshop, const gt_variant *variant, const gt_problem *problem,
+                              const gt_buffer *code, gt_traffic *traffic, gt_error *error);
 
 // Compiles in a worker, since compilers can abort their process. For `generate --emit object`.
 gt_status gt_workshop_compile(gt_workshop *workshop, const char *backend, const char *arch,

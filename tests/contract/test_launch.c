@@ -127,6 +127,47 @@ static void test_graph(void **state) {
   backend->unload(device, module);
 }
 
+// Of a device that counts 128-byte lines, since the only one is an MI300X.
+static void test_traffic(void **state) {
+  EXECUTING_DEVICE(state);
+  enum { ELEMENTS = 1000, LINES = (4 * ELEMENTS + 127) / 128 };
+  gt_traffic traffic;
+  gt_status status = backend->traffic ? backend->traffic(device, &traffic, &fault) : GT_UNSUPPORTED;
+  if (status == GT_UNSUPPORTED) {
+    print_message("it does not count traffic\n");
+    skip();
+  }
+  SUCCEED(status);
+  gt_module *module = load(backend, device);
+  gt_kernel *kernel;
+  gt_address in = allocate(backend, device, 4 * ELEMENTS), out = allocate(backend, device, 4 * ELEMENTS);
+  gt_arguments arguments = {
+      .pointers = {out, in}, .n_pointers = 2, .integers = {ELEMENTS, -3}, .n_integers = 2};
+  SUCCEED(backend->fill(device, in, 0, 4 * ELEMENTS, &fault));
+  SUCCEED(backend->kernel(device, module, "number", &kernel, &fault));
+  SUCCEED(backend->synchronize(device, &fault));
+  SUCCEED(backend->traffic(device, &traffic, &fault)); // the fill's
+  for (int launches = 1; launches <= 2; launches++) {
+    for (int i = 0; i < launches; i++)
+      SUCCEED(backend->launch(device, kernel, (uint32_t[]){16, 1, 1}, (uint32_t[]){64, 1, 1}, &arguments,
+                              &fault));
+    SUCCEED(backend->synchronize(device, &fault));
+    SUCCEED(backend->traffic(device, &traffic, &fault));
+    const gt_moved *moved[] = {&traffic.read, &traffic.written};
+    for (int i = 0; i < 2; i++) {
+      assert_int_equal(moved[i]->lanes, launches * 4 * ELEMENTS);
+      assert_int_equal(moved[i]->waves, launches * LINES * 128);
+      assert_int_equal(moved[i]->blocks, launches * LINES * 128);
+      assert_int_equal(moved[i]->dies, launches * LINES * 128);
+    }
+  }
+  SUCCEED(backend->traffic(device, &traffic, &fault)); // nothing has run since
+  assert_int_equal(traffic.read.lanes + traffic.written.lanes, 0);
+  backend->release(device, in);
+  backend->release(device, out);
+  backend->unload(device, module);
+}
+
 // What a batch that cannot be captured falls back to.
 static void test_failed_capture(void **state) {
   EXECUTING_DEVICE(state);
@@ -243,6 +284,7 @@ int main(void) {
       {"a grid of two dimensions reaches every element", test_grid, false},
       {"launches run in order", test_order, false},
       {"a captured graph of launches computes what the launches would", test_graph, false},
+      {"the traffic of launches is counted exactly, or not at all", test_traffic, false},
       {"after a capture that fails, launches are as before", test_failed_capture, false},
       {"a block of too many threads is refused and harms nothing", test_too_many_threads, false},
       {"marks follow each other in time", test_marks, false},

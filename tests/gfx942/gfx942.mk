@@ -4,6 +4,7 @@
 #   make gfx942               everything that programs need to run on it, in $(BUILD)/gfx942
 #   make build/gfx942/NAME    a copy of build/NAME that runs on it
 #   make gfx942-tests         the tests of the emulation itself: build/gfx942/test_*
+#   make gfx942-traffic       bench/traffic.py: what kernels move, against the least possible; TRAFFIC="OPTIONS"
 
 GFX942_SOURCE := tests/gfx942
 GFX942 := $(BUILD)/gfx942
@@ -22,7 +23,7 @@ GFX942_TESTS := $(GFX942)/test_interpreter $(GFX942)/test_emulated_mi300x
 GFX942_CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -O2 -g -fPIC -fvisibility=hidden \
 	-ffp-contract=off -pthread -MMD -MP -I$(GFX942_SOURCE) -isystem $(GFX942_ROOT)/usr/include
 
-.PHONY: gfx942 gfx942-tests
+.PHONY: gfx942 gfx942-tests gfx942-traffic
 gfx942: $(GFX942_STAMP) $(GFX942_THUNK)
 
 gfx942-tests: gfx942 $(GFX942_TESTS)
@@ -54,6 +55,9 @@ endef
 
 $(GFX942)/%: $(BUILD)/% $(GFX942_SOURCE)/gfx942.mk | gfx942
 	$(GFX942_COPY)
+
+gfx942-traffic: $(GFX942)/gathertune
+	@python3 bench/traffic.py --gathertune $< $(TRAFFIC)
 
 # The tests of the emulation.
 

@@ -8,7 +8,7 @@
 
 #include "wave.h"
 
-enum { MAX_THREADS = 64, LDS_LIMIT = 64 << 10 };
+enum { MAX_THREADS = 64, LDS_LIMIT = 64 << 10, DIE_BITS = 6 };
 
 // A dispatch that several host threads run: they take workgroups in order.
 typedef struct {
@@ -20,6 +20,7 @@ typedef struct {
   atomic_bool failed;
   pthread_mutex_t lock; // of what follows
   gfx_counts counts;
+  LineSet die_lines; // of all threads
   uint64_t
       failed_group; // the first one in order, so that the same fault is reported with any number of threads
   char fault[512];
@@ -40,6 +41,29 @@ static void *allocate(size_t bytes) {
   return aligned_alloc(64, (bytes + 127) / 64 * 64);
 }
 
+// Adds the workgroup's lines to those of its die.
+static void pass_lines(const Job *job, Workgroup *group, uint64_t number) {
+  uint64_t die = job->options->dies > 1 ? number % (uint64_t)job->options->dies : 0;
+  for (size_t i = 0; i < group->lines.slots; i++)
+    if (group->lines.slot[i]) line_set_add(&group->die_lines, group->lines.slot[i] << DIE_BITS | die);
+  line_set_clear(&group->lines);
+}
+
+static void add_traffic(gfx_traffic *sum, const gfx_traffic *more) {
+  sum->bytes += more->bytes;
+  sum->access_lines += more->access_lines;
+  sum->group_lines += more->group_lines;
+}
+
+// Counts the lines of the dies that no other thread has touched.
+static void add_die_lines(Job *job, const LineSet *lines) {
+  for (size_t i = 0; i < lines->slots; i++) {
+    if (!lines->slot[i] || !line_set_add(&job->die_lines, lines->slot[i])) continue;
+    bool write = ((lines->slot[i] >> DIE_BITS) - 1) & 1; // as touch_line() has it
+    (write ? &job->counts.written : &job->counts.read)->die_lines++;
+  }
+}
+
 static void run_groups(Job *job, Workgroup *group) {
   while (!atomic_load(&job->failed)) {
     uint64_t number = atomic_fetch_add(&job->next, 1);
@@ -48,6 +72,8 @@ static void run_groups(Job *job, Workgroup *group) {
     group->id[1] = (uint32_t)(number / job->groups[0] % job->groups[1]);
     group->id[2] = (uint32_t)(number / job->groups[0] / job->groups[1]);
     if (!workgroup_run(group)) report(job, number, group->fault);
+    pass_lines(job, group, number);
+    if (group->lines.failed || group->die_lines.failed) report(job, number, "out of host memory");
   }
 }
 
@@ -89,10 +115,17 @@ static void *run_thread(void *argument) {
     job->counts.memory_transactions += group->counts.memory_transactions;
     job->counts.lds_cycles += group->counts.lds_cycles;
     job->counts.barriers += group->counts.barriers;
+    add_traffic(&job->counts.read, &group->counts.read);
+    add_traffic(&job->counts.written, &group->counts.written);
+    add_die_lines(job, &group->die_lines);
+    bool complete = !job->die_lines.failed;
     pthread_mutex_unlock(&job->lock);
+    if (!complete) report(job, 0, "out of host memory");
   } else {
     report(job, 0, "out of host memory");
   }
+  line_set_free(&group->lines);
+  line_set_free(&group->die_lines);
   free(private_memory);
   free(group->wave);
   free(group->lds);
@@ -132,6 +165,7 @@ bool gfx_run(const gfx_dispatch *dispatch, const gfx_options *options, gfx_count
   run_thread(&job);
   for (uint64_t i = 1; i < started; i++) pthread_join(thread[i], NULL);
   pthread_mutex_destroy(&job.lock);
+  line_set_free(&job.die_lines);
   if (atomic_load(&job.failed)) {
     snprintf(error, 512, "%s", job.fault);
     return false;

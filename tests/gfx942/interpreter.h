@@ -27,12 +27,28 @@ typedef struct {
   uint32_t scratch_bytes;     // private segment, per work-item
 } gfx_dispatch;
 
+// Bytes of a line of CDNA3's vector L1 and L2, as bits: both have lines of 128 bytes (AMD CDNA 3 white
+// paper).
+enum { GFX_LINE_SHIFT = 7 };
+
+// Traffic with global memory in one direction, as bytes asked for and as 128-byte lines, each counted once
+// for whoever touches it. Each line count is what a memory level would see if the level before it kept all
+// that its owner touched.
+typedef struct {
+  uint64_t bytes;        // asked for by lanes that are on, and by scalar loads
+  uint64_t access_lines; // distinct lines per wave instruction, summed: no cache at all
+  uint64_t group_lines;  // distinct lines per workgroup: a vector L1 that never evicts, for each workgroup
+  uint64_t die_lines;    // distinct lines per die: an L2 that never evicts
+} gfx_traffic;
+
 // Work counted while a dispatch ran. It does not depend on the host's speed or on the number of threads.
 typedef struct {
   uint64_t wave_instructions;
   uint64_t memory_transactions; // distinct 128-byte lines per wave-wide global access, summed
   uint64_t lds_cycles;          // cycles that wave-wide LDS accesses take, bank conflicts included
   uint64_t barriers;            // per wave
+  gfx_traffic read;             // if it was asked for: loads; not the dispatch's own packet and arguments
+  gfx_traffic written;          // stores, and atomics, whose operands travel as a store's data does
 } gfx_counts;
 
 // Whether [address, address + bytes) lies in memory that a kernel may touch. Called for global accesses and
@@ -44,6 +60,8 @@ typedef void (*gfx_decoded)(void *context, uint64_t pc, const char *text);
 
 typedef struct {
   int threads;               // host threads, at least 1; workgroups are dealt to them
+  int dies;                  // XCDs, 1 to 64, to which workgroups are dealt in turn; 0: 1
+  bool count_traffic;        // fill in `read` and `written`, which makes memory accesses slower
   gfx_may_access may_access; // NULL: everything is allowed
   gfx_decoded decoded;       // NULL: nobody wants to know
   void *context;

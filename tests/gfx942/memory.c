@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_SHIFT = 7, PAGE_SHIFT = 12, APERTURE_BITS = 32, PACKET_BYTES = 64, QUEUE_BYTES = 256 };
+enum { PAGE_SHIFT = 12, APERTURE_BITS = 32, PACKET_BYTES = 64, QUEUE_BYTES = 256 };
 
 void store_elements(const Wave *wave, const MemoryShape *shape, int reg, const LaneAddress *access,
                     int accesses, uintptr_t base) {
@@ -107,20 +107,19 @@ static bool out_of_bounds(Wave *wave, const Instruction *instruction, LaneAddres
                     access_name(shape), shape->bytes, (unsigned long long)access.address, where);
 }
 
-// Distinct lines that the accesses touch.
-static uint64_t count_lines(const LaneAddress *access, int accesses, int bytes) {
-  enum { SLOTS = 512 }; // at most 128 lines are put in
-  uint64_t slot[SLOTS], last = 0, count = 0;
-  bool any = false, hashed = false;
+// Finds the distinct lines that the accesses touch, at most two for each lane, and returns how many they are.
+static int find_lines(const LaneAddress *access, int accesses, int bytes, uint64_t *found) {
+  enum { SLOTS = 512 };
+  uint64_t slot[SLOTS];
+  int count = 0;
+  bool hashed = false;
   for (int i = 0; i < accesses; i++) {
-    uint64_t from = access[i].address >> LINE_SHIFT,
-             to = (access[i].address + (uint64_t)bytes - 1) >> LINE_SHIFT;
+    uint64_t from = access[i].address >> GFX_LINE_SHIFT,
+             to = (access[i].address + (uint64_t)bytes - 1) >> GFX_LINE_SHIFT;
     for (uint64_t line = from; line <= to; line++) {
       // Lanes mostly go through memory in order: then a line is new when it is beyond the last one.
-      if (!hashed && (!any || line >= last)) {
-        count += !any || line > last;
-        last = line;
-        any = true;
+      if (!hashed && (count == 0 || line >= found[count - 1])) {
+        if (count == 0 || line > found[count - 1]) found[count++] = line;
         continue;
       }
       if (!hashed) {
@@ -133,7 +132,7 @@ static uint64_t count_lines(const LaneAddress *access, int accesses, int bytes) 
       }
       uint64_t at = line * 0x9e3779b97f4a7c15 >> 55;
       while (slot[at] && slot[at] != line + 1) at = (at + 1) % SLOTS;
-      count += slot[at] == 0;
+      if (slot[at] == 0) found[count++] = line;
       slot[at] = line + 1;
     }
   }
@@ -227,7 +226,14 @@ static bool access_global(Wave *wave, const Instruction *instruction, int data_r
     if (access[i].address % shape->bytes)
       return wave_fault(wave, instruction, "lane %d: the atomic's address %#llx is not aligned",
                         access[i].lane, (unsigned long long)access[i].address);
-  group->counts.memory_transactions += count_lines(access, accesses, shape->bytes);
+  uint64_t line[2 * LANES];
+  int lines = find_lines(access, accesses, shape->bytes, line);
+  group->counts.memory_transactions += (uint64_t)lines;
+  if (group->options->count_traffic &&
+      (change || !belongs_to_dispatch(group, low, high - low + shape->bytes))) {
+    (change ? &group->counts.written : &group->counts.read)->bytes += (uint64_t)accesses * shape->bytes;
+    for (int i = 0; i < lines; i++) touch_line(group, line[i], change);
+  }
   move_elements(wave, instruction, data_reg, access, accesses, 0);
   return true;
 }
@@ -288,6 +294,11 @@ static bool execute_scalar_load(Wave *wave, const Instruction *instruction) {
         wave, instruction,
         "scalar load of %zu bytes at %#llx is out of bounds of the memory that the kernel may touch", bytes,
         (unsigned long long)address);
+  if (wave->group->options->count_traffic && !belongs_to_dispatch(wave->group, address, bytes)) {
+    wave->group->counts.read.bytes += bytes;
+    for (uint64_t line = address >> GFX_LINE_SHIFT; line <= (address + bytes - 1) >> GFX_LINE_SHIFT; line++)
+      touch_line(wave->group, line, false);
+  }
   memcpy(&wave->scalar[operand[0].reg], (const void *)(uintptr_t)address, bytes);
   return true;
 }

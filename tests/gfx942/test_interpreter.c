@@ -364,5 +364,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test_teardown(code_loaded_over_other_code_is_decoded_anew, free_buffers),
   };
   int failed = test_arithmetic();
-  return failed + cmocka_run_group_tests(tests, NULL, NULL);
+  failed += cmocka_run_group_tests(tests, NULL, NULL);
+  return failed + test_traffic();
 }

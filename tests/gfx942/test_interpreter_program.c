@@ -170,7 +170,10 @@ bool try_kernel(const char *kernel, Shape shape, const uint64_t *argument, int c
   memcpy(&dispatch.lds_bytes, (void *)(uintptr_t)descriptor, 4);
   memcpy(&dispatch.scratch_bytes, (void *)(uintptr_t)(descriptor + 4), 4);
   dispatch.lds_bytes += shape.dynamic_lds;
-  gfx_options options = {.threads = shape.threads ? shape.threads : 2, .may_access = may_access};
+  gfx_options options = {.threads = shape.threads ? shape.threads : 2,
+                         .dies = shape.dies,
+                         .count_traffic = true,
+                         .may_access = may_access};
   error[0] = 0;
   return gfx_run(&dispatch, &options, &counts, error);
 }

@@ -17,6 +17,7 @@ typedef struct {
   uint32_t groups, items; // workgroups, and work-items in each
   uint32_t dynamic_lds;
   int threads;
+  int dies;
 } Shape;
 
 static const Shape one_group = {.groups = 1, .items = N};
@@ -56,7 +57,9 @@ bool try_kernel(const char *kernel, Shape shape, const uint64_t *argument, int c
 uint32_t random_bits(void);
 float random_float(void);
 
-// The tests of arithmetic, in a file of their own. Returns how many failed.
+// The tests of arithmetic and of traffic, in files of their own. Return how many failed. Those of traffic
+// replace the program.
 int test_arithmetic(void);
+int test_traffic(void);
 
 #endif

@@ -19,11 +19,22 @@ enum { GPU_COMPUTE_UNITS = 304, GPU_SIMDS_PER_UNIT = 4 };
 uint64_t thunk_device_memory(void);
 // Host threads that run a kernel.
 int thunk_threads(void);
+// Dies (XCDs) of the device.
+int thunk_dies(void);
 // Writes a line to stderr if GFX942_LOG is at least `level` (1: kernels and refusals, 2: also memory,
 // queues and packets, 3: also code).
 void thunk_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Writes "gfx942 emulation: ..." to stderr and aborts, as ROCr does when the device faults.
 _Noreturn void thunk_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// thunk_queue.c: what a program may ask for that finds this function (dlsym), which no real thunk has.
+
+// The traffic with global memory, in bytes, of the kernels that have ended since the last call: four values
+// of what they read, then four of what they wrote (atomics included). Of each: asked for by lanes; lines of
+// single wave instructions; distinct lines of each workgroup; distinct lines of each die and kernel (see
+// gfx_traffic). Nothing is counted before the first call, since with counting kernels take half as long
+// again.
+THUNK_API void gfx942_traffic(uint64_t bytes[8]);
 
 // thunk_memory.c: allocations.
 

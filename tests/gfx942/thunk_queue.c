@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
@@ -54,6 +55,11 @@ static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint_fast64_t copy_time; // in nanoseconds
 
+// What gfx942_traffic() gives, and whether it was called; under the device's lock.
+enum { TRAFFIC_VALUES = 8 };
+static uint64_t traffic[TRAFFIC_VALUES];
+static bool count_traffic;
+
 static uint64_t now(const queue *q) {
   uint64_t stamp = CLOCK_START + q->time + atomic_load(&copy_time);
   clock_reached(stamp);
@@ -80,6 +86,33 @@ static uint64_t cost_in_nanoseconds(const gfx_counts *counts) {
                     CYCLES_PER_LDS_CYCLE * counts->lds_cycles + CYCLES_PER_BARRIER * counts->barriers;
   // Whole nanoseconds, since time stamps are: a queue that waits for one takes it over as it is.
   return NANOSECONDS_PER_DISPATCH + cycles * PICOSECONDS_PER_CYCLE / 1000 / GPU_COMPUTE_UNITS;
+}
+
+// Adds a kernel's traffic, and tells of it.
+static void add_traffic(const gfx_counts *counts) {
+  const gfx_traffic *way[] = {&counts->read, &counts->written};
+  uint64_t bytes[TRAFFIC_VALUES], *to = bytes;
+  for (int i = 0; i < 2; i++) {
+    *to++ = way[i]->bytes;
+    *to++ = way[i]->access_lines << GFX_LINE_SHIFT;
+    *to++ = way[i]->group_lines << GFX_LINE_SHIFT;
+    *to++ = way[i]->die_lines << GFX_LINE_SHIFT;
+  }
+  for (int i = 0; i < TRAFFIC_VALUES; i++) traffic[i] += bytes[i];
+  for (int i = 0; i < 2; i++) {
+    const uint64_t *one = &bytes[i * TRAFFIC_VALUES / 2];
+    thunk_log(1, "  bytes %s: lanes %llu, waves %llu, blocks %llu, dies %llu", i ? "written" : "read",
+              (unsigned long long)one[0], (unsigned long long)one[1], (unsigned long long)one[2],
+              (unsigned long long)one[3]);
+  }
+}
+
+THUNK_API void gfx942_traffic(uint64_t bytes[TRAFFIC_VALUES]) {
+  pthread_mutex_lock(&device_lock);
+  memcpy(bytes, traffic, sizeof traffic);
+  memset(traffic, 0, sizeof traffic);
+  count_traffic = true;
+  pthread_mutex_unlock(&device_lock);
 }
 
 _Noreturn static void fault(const char *error) {
@@ -121,13 +154,16 @@ static void run_kernel(queue *q, const hsa_kernel_dispatch_packet_t *packet) {
       .lds_bytes = packet->group_segment_size,
       .scratch_bytes = packet->private_segment_size,
   };
-  gfx_options options = {
-      .threads = thunk_threads(), .may_access = memory_may_access, .decoded = log_instruction};
+  gfx_options options = {.threads = thunk_threads(),
+                         .dies = thunk_dies(),
+                         .may_access = memory_may_access,
+                         .decoded = log_instruction};
   gfx_counts counts = {0};
   char error[512];
 
   pthread_mutex_lock(&device_lock);
   if (memory_code_may_have_changed()) gfx_forget_code();
+  options.count_traffic = count_traffic;
   uint64_t start = now(q);
   if (!gfx_run(&dispatch, &options, &counts, error)) fault(error);
   spend(q, cost_in_nanoseconds(&counts));
@@ -140,6 +176,7 @@ static void run_kernel(queue *q, const hsa_kernel_dispatch_packet_t *packet) {
             dispatch.workgroup[2], (unsigned long long)counts.wave_instructions,
             (unsigned long long)counts.memory_transactions, (unsigned long long)counts.lds_cycles,
             (unsigned long long)counts.barriers, (unsigned long long)(end - start));
+  if (count_traffic) add_traffic(&counts);
   pthread_mutex_unlock(&device_lock);
   complete(packet->completion_signal, start, end);
 }

@@ -43,6 +43,10 @@ int thunk_threads(void) {
   return threads;
 }
 
+int thunk_dies(void) {
+  return (int)dies;
+}
+
 void thunk_log(int level, const char *format, ...) {
   if (log_level < level) return;
   char line[1024];

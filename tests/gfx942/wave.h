@@ -5,6 +5,7 @@
 #include "code_cache.h"
 #include "decode.h"
 #include "interpreter.h"
+#include "lines.h"
 
 // Where flat addresses mean LDS and scratch. The high halves are what src_shared_base and src_private_base
 // give.
@@ -25,6 +26,8 @@ typedef struct {
   Wave *wave;
   int waves;
   gfx_counts counts;
+  LineSet lines;     // that this workgroup has touched, see touch_line()
+  LineSet die_lines; // that any workgroup of this thread has touched, with the number of its die
   uint64_t known_page[KNOWN_PAGES]; // 4 KiB pages that may_access has allowed, plus one; 0 for none
   char fault[512];
 } Workgroup;
@@ -73,6 +76,14 @@ uint64_t wave_read64(const Wave *wave, const Operand *operand);
 // Sets the workgroup's fault text and returns false. The instruction, its place and the wave are added.
 bool wave_fault(Wave *wave, const Instruction *instruction, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+// Notes that the workgroup reads or writes a line, which is an address without its GFX_LINE_SHIFT low bits.
+static inline void touch_line(Workgroup *group, uint64_t line, bool write) {
+  gfx_traffic *traffic = write ? &group->counts.written : &group->counts.read;
+  traffic->access_lines++;
+  // Plus one, since sets have no 0.
+  if (line_set_add(&group->lines, (line << 1 | write) + 1)) traffic->group_lines++;
+}
 
 // Runs the workgroup whose id is set to its end. False when a wave faulted.
 bool workgroup_run(Workgroup *group);

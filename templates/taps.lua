@@ -6,19 +6,28 @@ local mapping = use "mapping"
 local register_tile = use "register_tile"
 local vector = use "vector"
 
--- The most elements that one load may bring, by the alignment of rows and windows.
-local function widest_load(x, p)
-  if x.starts then return 1 end
-  return vector.common_power(16 // p.dtype_bytes, p.axes[3].n_out, x.step)
+-- How rows of outputs lie to vectors of `widest` elements. Row r of every window starts `shift(r)` elements behind a multiple of them: 0 where
+-- rows are aligned to such vectors. Where they are not, tiles may still agree on it (if their first rows do), and then vectors may straddle
+-- the row's ends, and the tensor's.
+local function alignment(c, p)
+  local x, y, n_out = tiling.make(p, 3, c.vx), tiling.make(p, 2, c.vy), p.axes[3].n_out
+  local aligned = x.starts and 1 or vector.common_power(16 // p.dtype_bytes, n_out, x.step)
+  local result = { widest = aligned, straddles = false, shift = function() return x.offset or 0 end }
+  local deep = p.axes[1].n_in > 1 or p.axes[1].n_out > 1
+  if x.starts or y.starts or deep or p.dtype_bytes > 4 or c.rows == "rolled" then return result end
+  local widest = vector.common_power(16 // p.dtype_bytes, p.out_slice, x.step, y.step * n_out)
+  if widest <= aligned then return result end
+  local same = widest // vector.common_power(widest, n_out) -- rows until the shift comes again
+  if -y.offset > same or y.step * (y.tiles - 1) + y.offset + y.width > p.axes[2].n_out + same or p.axes[2].n_out < 2 * same then return result end
+  return { widest = widest, straddles = true, same = same, shift = function(r) return (y.offset + r) * n_out + x.offset end }
 end
 
--- The loads of one row: a list of {column, elements, clamped}, each as wide as alignment allows. Columns that may lie outside of the axis
--- are loaded one by one, from a clamped place.
-local function exact_loads(x, p)
-  local widest = widest_load(x, p)
+-- The loads of row r of a window: a list of {column, elements, clamped}, each as wide as alignment allows. Columns that may lie outside of
+-- the axis are loaded one by one, from a clamped place.
+local function exact_loads(x, a, r)
   local loads, column = {}, 0
   while column < x.width do
-    local n = x.starts and 1 or vector.common_power(widest, x.offset + column)
+    local n = vector.common_power(a.widest, a.shift(r) + column)
     local function fits()
       if column + n > x.width then return false end
       for k = column, column + n - 1 do
@@ -33,24 +42,30 @@ local function exact_loads(x, p)
   return loads
 end
 
--- The same by aligned vectors only, which bring neighbours of the window too. A vector lies inside of the axis or outside of it as a whole;
--- in the latter case it is loaded from the nearest place, and none of its elements counts.
-local function vector_loads(x, p)
-  local n = widest_load(x, p)
+-- The same by aligned vectors only, which bring neighbours of the window too. In aligned rows a vector lies inside of the axis or outside
+-- of it as a whole; in the latter case it is loaded from the nearest place, and none of its elements counts.
+local function vector_loads(x, a, r)
+  local n = a.widest
   if n == 1 then return nil end
-  local loads, column = {}, -(x.offset % n)
+  local loads, column = {}, -(a.shift(r) % n)
   while column < x.width do
-    local first, last = x.offset + column, x.offset + x.step * (x.tiles - 1) + column
-    loads[#loads + 1] = { column = column, elements = n, clamped = first < 0 or last + n > p.axes[3].n_out }
+    local outside = x.offset + column < 0 or x.offset + x.step * (x.tiles - 1) + column + n > x.n_out
+    loads[#loads + 1] = { column = column, elements = n, clamped = outside and not a.straddles }
     column = column + n
   end
   return loads
 end
 
-local function row_loads(c, p)
-  local x = tiling.make(p, 3, c.vx)
-  if c.halo == "vector" then return vector_loads(x, p) end
-  return exact_loads(x, p)
+-- The loads of all rows that are unrolled (else: of any row), from 0 on.
+local function row_loads(c, p, halo, a)
+  local x, y = tiling.make(p, 3, c.vx), tiling.make(p, 2, c.vy)
+  local rows, count = {}, 0
+  for r = 0, c.rows == "rolled" and 0 or y.width - 1 do
+    rows[r] = (halo == "vector" and vector_loads or exact_loads)(x, a, r)
+    if not rows[r] then return nil end
+    count = count + #rows[r]
+  end
+  return rows, count
 end
 
 local family = {
@@ -67,9 +82,10 @@ table.insert(constraints, {
   why = "loading whole vectors would save no loads",
   ok = function(c, p)
     if c.halo == "exact" then return true end
-    local x = tiling.make(p, 3, c.vx)
-    local loads = vector_loads(x, p)
-    return loads ~= nil and #loads < #exact_loads(x, p)
+    local a = alignment(c, p)
+    local vectors, count = row_loads(c, p, "vector", a)
+    local _, exact = row_loads(c, p, "exact", a)
+    return vectors ~= nil and count < exact
   end,
 })
 
@@ -82,9 +98,10 @@ local function default(p, device)
   local shapes = { { vx, vy, "unrolled" }, { vx, 2, "unrolled" }, { vx, 1, "unrolled" }, { 2, 2, "unrolled" }, { 1, 1, "unrolled" },
     { 1, 1, "rolled" } }
   return register_tile.default(p, device, shapes, family, constraints, function(c)
-    local x = tiling.make(p, 3, c.vx)
-    local vectors = vector_loads(x, p)
-    c.halo = vectors and #vectors + 3 <= #exact_loads(x, p) and "vector" or "exact"
+    local a = alignment(c, p)
+    local vectors, count = row_loads(c, p, "vector", a)
+    local rows, exact = row_loads(c, p, "exact", a)
+    c.halo = vectors and count + 3 * (#rows + 1) <= exact and "vector" or "exact"
   end)
 end
 
@@ -113,7 +130,9 @@ return {
 
   bindings = function(c, p)
     local names = register_tile.bindings(c, p, family.items(c, p))
-    names.loads = row_loads(c, p)
+    local a = alignment(c, p)
+    names.loads, names.alignment = row_loads(c, p, c.halo, a), a
+    names.single_loads = row_loads(c, p, "exact", { widest = 1, shift = a.shift })
     names.store_elements = vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in)
     return names
   end,

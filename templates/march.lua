@@ -1,7 +1,7 @@
 -- Channels-first. Threads own `v` neighbouring outputs of a row each and walk down the rows, or in 3-D down the depth slices: every output is
 -- loaded once, in whole lines whatever the ratio, and added to the few running sums of the inputs that used it (lib/intervals). When `rows`
 -- inputs along the way are finished, their sums, now shorter by the ratio of that axis, go to shared memory, and the block sums them along
--- the width (in 3-D: height and width) and stores.
+-- the width (in 3-D: height and width) and stores, while the outputs that the next `rows` inputs need are under way to registers.
 --
 -- A block takes `slices` units; a unit is a strip of `strip` inputs along the way, of one outer slice (in 3-D of a part of its height: `down`)
 -- and of a part of its width (`across`). Strips load `taps` - 1 intervals twice.
@@ -11,18 +11,19 @@
 local tiling = use "tiling"
 local intervals = use "intervals"
 local axes = use "axis"
-local gather = use "gather"
 local mapping = use "mapping"
 local vector = use "vector"
 local choose = use "choose"
 local amd = use "amd"
 
 local most_threads = 1024
+local most_depth = 64     -- outputs that the second kernel of depth=after adds up
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
 
 local function deep(p) return p.axes[1].n_in > 1 or p.axes[1].n_out > 1 end
 local function arithmetic(p) return p.double_arithmetic and "double" or "float" end
 local function bytes_of(type) return type == "double" and 8 or 4 end
+local function depth_block(device) return device.is_cpu and 64 or 128 end
 local function ceil(a, b) return (a + b - 1) // b end
 
 -- An axis cut into `parts` parts of as many inputs, each with the window of outputs that it needs, cut to multiples of `multiple`.
@@ -106,7 +107,6 @@ local function values_alive(c, p, device)
   local m = plan_of(c, p, device)
   local words = m.word // 4
   local loaded = c.rows * m.way.rows * math.max(1, c.v * p.dtype_bytes // 4)
-  if c.ahead == 0 then loaded = math.min(loaded, 64) end -- else the compiler may choose to load less at a time
   local sums = m.way.taps * c.v * words
   local weights = (m.tx.literal and 0 or tiling.products(m.tx) * m.deals) * words
   if m.plane_deep and not m.ty.literal then weights = weights + tiling.products(m.ty) * m.deals * words end
@@ -140,8 +140,6 @@ local constraints = {
       local inputs = ceil(p.axes[3].n_in, c.across)
       return c.across == 1 or inputs * (c.across - 1) < p.axes[3].n_in and inputs % c.vx == 0
     end },
-  { why = "a strip of one batch has nothing to load ahead",
-    ok = function(c, p) return c.ahead == 0 or (c.strip == "whole" and p.axes[along(c, p)].n_in or c.strip) > c.rows end },
   { why = "vx is wider than the width", ok = function(c, p) return c.vx == 1 or c.vx <= p.axes[3].n_in end },
   { why = "a part of the height of no inputs, or parts that are not walked down",
     ok = function(c, p)
@@ -149,8 +147,10 @@ local constraints = {
       local inputs = ceil(p.axes[2].n_in, c.down)
       return c.depth == "march" and inputs * (c.down - 1) < p.axes[2].n_in
     end },
-  { why = "depth that stays as it is",
-    ok = function(c, p) return not deep(p) or c.depth == "march" or not p.axes[1].identity end },
+  { why = "a depth that stays as it is, or over 64 outputs per input along it",
+    ok = function(c, p)
+      return not deep(p) or c.depth == "march" or not p.axes[1].identity and tiling.make(p, 1, 1).width <= most_depth
+    end },
   { why = "more threads per block than the device allows",
     ok = function(c, p, device) return plan_of(c, p, device).block <= math.min(most_threads, device.max_threads_per_block) end },
   { why = "several slices per block only up to 512 threads",
@@ -168,31 +168,32 @@ local constraints = {
   { why = "the kernel's text would be too long",
     ok = function(c, p, device) return products(c, p, device) <= (device.is_cpu and 512 or 2048) end },
   { why = "too many values alive for the registers", ok = function(c, p, device) return values_alive(c, p, device) <= 160 end },
-  amd.constraint(values_alive),
   { why = "a thread would sum more than 8 items",
     ok = function(c, p, device) return plan_of(c, p, device).deals <= 8 end },
   { why = "weight tables would be too long",
     ok = function(c, p, device)
       local m = plan_of(c, p, device)
       return tiling.table_entries(m.tx, false) + tiling.table_entries(m.way, false)
-        + (m.plane_deep and tiling.table_entries(m.ty, false) or 0) <= table_limit
+        + (m.plane_deep and tiling.table_entries(m.ty, false) or 0)
+        + (m.after and tiling.table_entries(tiling.make(p, 1, 1), false) or 0) <= table_limit
     end },
 }
 
+-- Configurations to try in turn without tuning: loads of up to 16 bytes, blocks of up to 256 threads, strips of 16 inputs of which two are
+-- finished together (near the best of most problems on an H200).
 local function defaults(p, device)
-  local width, candidates = p.axes[3], {}
+  local width, height, candidates = p.axes[3], p.axes[2], {}
   local v = vector.common_power(16 // p.dtype_bytes, width.n_out)
-  local ratio = width.n_out * p.axes[2].n_out // math.max(1, width.n_in * p.axes[2].n_in)
-  for _, depth in ipairs(deep(p) and (ratio >= 16 and { "after", "march" } or { "march", "after" }) or { "none" }) do
+  local shrinks = width.n_out * height.n_out >= 16 * width.n_in * height.n_in
+  for _, depth in ipairs(deep(p) and (shrinks and { "after", "march" } or { "march", "after" }) or { "none" }) do
     for _, across in ipairs { 1, 2, 4 } do
-      for _, down in ipairs(depth == "march" and { 1, 2, 4, 8 } or { 1 }) do
-        for _, strip in ipairs { 16, "whole" } do
-          for _, vx in ipairs { 2, 1 } do
-            for _, slices in ipairs { 8, 6, 4, 3, 2, 1 } do
-              local c = { v = v, strip = strip, rows = 1, ahead = 1, slices = slices, across = across, vx = vx, acc = arithmetic(p) }
-              if deep(p) then c.depth, c.down = depth, down end
-              local threads = ceil(width.n_out, across * v)
-              if slices == 1 or slices * threads <= 256 then candidates[#candidates + 1] = amd.defaults(c, device) end
+      for _, parts in ipairs(depth == "march" and { 1, 2, 4, 8 } or { 1 }) do
+        for _, slices in ipairs { 32, 16, 8, 6, 4, 3, 2, 1 } do
+          if slices == 1 or slices * ceil(width.n_out, across * v) <= 256 then
+            for _, shape in ipairs { { 16, 2, 2 }, { "whole", 2, 2 }, { 16, 1, 1 }, { "whole", 1, 1 } } do
+              local c = { v = v, strip = shape[1], rows = shape[2], slices = slices, across = across, vx = shape[3], acc = arithmetic(p) }
+              if deep(p) then c.depth, c.down = depth, parts end
+              candidates[#candidates + 1] = amd.defaults(c, device)
             end
           end
         end
@@ -228,7 +229,6 @@ return {
     list[#list + 1] = { name = "v", values = { 1, 2, 4, 8 } }               -- outputs per load
     list[#list + 1] = { name = "strip", values = { 2, 4, 8, 16, 32, "whole" } } -- inputs along the way per block
     list[#list + 1] = { name = "rows", values = { 1, 2, 4 } }               -- of which so many are finished together
-    list[#list + 1] = { name = "ahead", values = { 0, 1 } }                 -- whether the next are loaded before these are summed
     list[#list + 1] = { name = "slices", values = { 1, 2, 3, 4, 6, 8, 12, 16, 32 } }
     list[#list + 1] = { name = "across", values = { 1, 2, 4 } }
     if deep(p) then list[#list + 1] = { name = "down", values = { 1, 2, 4, 8 } } end
@@ -245,8 +245,8 @@ return {
     local m = plan_of(c, p, device)
     local list = { { kernel = "gt_march", block = m.block, blocks = { m.units * m.outer, c.slices } } }
     if m.after then
-      list[2] = { kernel = "gt_march_depth", block = device.is_cpu and 64 or 256,
-        blocks = mapping.blocks("flat", p.in_slice, device.is_cpu and 64 or 256) }
+      local block = depth_block(device)
+      list[2] = { kernel = "gt_march_depth", block = block, blocks = mapping.blocks("flat", p.in_slice, block) }
     end
     return list
   end,
@@ -261,6 +261,7 @@ return {
     local m = plan_of(c, p, device)
     return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, deep = deep(p),
       store_elements = m.after and 1 or vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
-      depth_block = device.is_cpu and 64 or 256, axes = axes, gather = gather }
+      depth_block = depth_block(device), axes = axes,
+      depth = m.after and tiling.make(p, 1, 1) or nil }
   end,
 }

@@ -2,7 +2,7 @@
 --   order    linear, or xcd: workgroups are dealt to the 8 chiplets (XCDs) of an MI300X in turn; numbered through per XCD instead, blocks
 --            that share outputs share an L2 cache
 --   stores   plain, or nontemporal: grad_input is not read again, and need not displace grad_output in the caches
---   waves    waves per SIMD that the compiler must leave registers for; auto: its own choice
+--   waves    waves per SIMD that the compiler must leave registers for; auto: its own choice (of families that ask for it)
 local amd = {}
 
 local function is_cdna(device) return device.target == "hip" and device.arch:find("^gfx9") ~= nil end
@@ -11,19 +11,20 @@ local function is_cdna(device) return device.target == "hip" and device.arch:fin
 local function chiplets(device) return is_cdna(device) and device.arch:find("^gfx9[45]") and 8 or 1 end
 
 -- Appends the parameters to `list` and returns it.
-function amd.parameters(list, device)
+function amd.parameters(list, device, with_waves)
   if not is_cdna(device) then return list end
   if chiplets(device) > 1 then list[#list + 1] = { name = "order", values = { "linear", "xcd" } } end
   list[#list + 1] = { name = "stores", values = { "plain", "nontemporal" } }
-  list[#list + 1] = { name = "waves", values = { "auto", 4, 8 } }
+  if with_waves then list[#list + 1] = { name = "waves", values = { "auto", 4, 8 } } end
   return list
 end
 
 -- Adds their defaults to a configuration and returns it.
-function amd.defaults(c, device)
+function amd.defaults(c, device, with_waves)
   if not is_cdna(device) then return c end
   if chiplets(device) > 1 then c.order = "linear" end
-  c.stores, c.waves = "plain", "auto"
+  c.stores = "plain"
+  if with_waves then c.waves = "auto" end
   return c
 end
 

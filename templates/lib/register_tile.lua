@@ -63,7 +63,7 @@ function register_tile.parameters(p, device, widths, own)
   list[#list + 1] = { name = "block", values = { 64, 128, 256, 512 } }
   list[#list + 1] = { name = "acc", values = { p.double_arithmetic and "double" or "float" },
     on_request = p.double_arithmetic and { "float" } or {} }
-  return amd.parameters(list, device)
+  return amd.parameters(list, device, true)
 end
 
 -- The constraints of a family: `products` and `values` of a configuration (in registers of the accumulation type), at most `limits.cpu` or
@@ -101,7 +101,9 @@ function register_tile.default(p, device, shapes, family, constraints, complete)
     if deep(p) then c.vz = 1 end
     complete(c)
     c.map = mapping.default(family.items(c, p), c.block)
-    candidates[#candidates + 1] = amd.defaults(c, device)
+    amd.defaults(c, device, true)
+    if c.order and deep(p) then c.order = "xcd" end -- windows of several slices are shared by blocks that are far apart
+    candidates[#candidates + 1] = c
   end
   return choose.first_legal(candidates, constraints, p, device)
 end

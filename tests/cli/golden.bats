@@ -4,9 +4,9 @@
 
 load helpers
 
-# compare NAME FAMILY KEYS: the family's default for a small problem, on each target.
+# compare NAME FAMILY KEYS [OPERATOR]: the family's default for a small problem, on each target.
 compare() {
-  local name=$1 family=$2 problem=upsample_bilinear2d_backward:$3 target arch
+  local name=$1 family=$2 problem=${4:-upsample_bilinear2d}_backward:$3 target arch
   for target in hip:gfx942 cuda:sm_90 opencl:; do
     arch=${target#*:} target=${target%:*}
     local golden=$BATS_TEST_DIRNAME/../golden/$name.$target.txt
@@ -46,4 +46,20 @@ compare() {
 
 @test "twopass with a direct and a staged pass renders to its golden sources" {
   compare twopass-f32 twopass n=2,c=3,in=5x7,out=16x40,dtype=f32
+}
+
+@test "taps with rows that start at any multiple of two elements renders to its golden sources" {
+  compare taps-shifted-f16 taps n=2,c=3,in=8x7,out=16x14,dtype=f16,align_corners=1
+}
+
+@test "march with literal weights renders to its golden sources" {
+  compare march-2x-f16 march n=2,c=3,in=18x16,out=36x32,dtype=f16,scale=2x2
+}
+
+@test "march with tables and a second kernel for the depth renders to its golden sources" {
+  compare march-depth-f32 march n=2,c=3,in=3x5x7,out=16x24x31,dtype=f32 upsample_trilinear3d
+}
+
+@test "reduce renders to its golden sources" {
+  compare reduce-f16 reduce n=2,c=3,in=1x3,out=20x24,dtype=f16
 }

@@ -1,0 +1,41 @@
+# Kernels of shapes that are hard for a family, checked as the tuner checks them: against float64, in poisoned memory with guards around it.
+load helpers
+
+# works PROBLEM FAMILY PATTERN: configurations of the family that match PATTERN give the right result: three, on an emulated device one.
+works() {
+  local configurations
+  configurations=$(gathertune generate "$1" --device "$DEVICE" --family "$2" --emit space 2>/dev/null | grep -E "$3" | awk 'NR % 7 == 1' | head -$([ "$DEVICE" = hip:0 ] && echo 1 || echo 3))
+  [ -n "$configurations" ] || { echo "no configuration of $2 for $1 matches $3"; return 1; }
+  for configuration in $configurations; do
+    gt tune "$1" --device "$DEVICE" --config "$configuration" $SHORT
+    [ "$status" -eq 0 ] || { show; return 1; }
+    [[ $output == *"result checked"* ]] || { show; return 1; }
+  done
+}
+
+@test "taps loads whole vectors from rows that start at any multiple of their elements" {
+  for keys in in=8x7,out=16x14,dtype=f16,align_corners=1 in=8x7,out=16x14,dtype=bf16 in=8x5,out=16x10,dtype=f32; do
+    problem=$OP:n=2,c=3,$keys
+    gathertune generate "$problem" --config "$(gathertune generate "$problem" --family taps --emit space 2>/dev/null |
+      grep "vx=4,vy=2,halo=vector" | head -1)" >source
+    grep -q 'GT_GLOBAL gt_vec16 \*)(row' source
+    works "$problem" taps "vx=4,vy=2,halo=vector"
+  done
+}
+
+@test "march walks down strips of the height, with several units in a block and parts of the width" {
+  works $OP:n=2,c=3,in=19x12,out=38x24,dtype=f16 march "strip=4,rows=2,slices=(3|8|16),across=2"
+  works $OP:n=3,c=1,in=19x12,out=29x35,dtype=f32,align_corners=1 march "strip=8,rows=4,slices=(2|3),across=1"
+  works upsample_bicubic2d_backward:n=2,c=3,in=19x12,out=38x24,dtype=f32 march "strip=4,rows=2,slices="
+}
+
+@test "march walks down the depth, and the rows of each depth slice" {
+  works upsample_trilinear3d_backward:n=2,c=2,in=5x6x7,out=10x12x14,dtype=f32 march "depth=march.*strip=2,rows=1,.*down=2"
+  works upsample_trilinear3d_backward:n=2,c=2,in=3x5x4,out=20x22x36,dtype=f16 march "depth=after.*rows=2"
+  works adaptive_avg_pool3d_backward:n=2,c=2,in=7x5x6,out=4x5x3,dtype=f32 march "depth=march"
+}
+
+@test "reduce sums windows by vectors, several in flight" {
+  works $OP:n=2,c=3,in=1x1,out=60x60,dtype=f32 reduce "v=4,flight=4"
+  works $OP:n=2,c=3,in=3x5,out=40x64,dtype=f16 reduce "v=8,flight=2"
+}

@@ -1,6 +1,7 @@
 -- Few inputs with large windows (1→N and the like): `split` threads share the window of one input and add up their parts in shared memory, in
 -- a fixed order. Channels-first, neighbouring threads read neighbouring columns of a row; channels-last, neighbouring channels.
 local gather = use "gather"
+local gradient = use "gradient"
 
 local function window(p)
   return p.axes[1].max_count * p.axes[2].max_count * p.axes[3].max_count
@@ -23,7 +24,7 @@ return {
   claims = function(p)
     if window(p) < 16 then return false, "windows of less than 16 outputs" end
     if not gather.fits(p, true) then return false, "weight tables would be too long" end
-    if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
+    if p.in_slice >= 1 << 31 or p.out_reach >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
     return true
   end,
 
@@ -48,5 +49,5 @@ return {
     return { { kernel = "gt_reduce", block = c.block, blocks = { p.in_slice, c.block // c.split } } }
   end,
 
-  bindings = function(c, p) return { gather = gather } end,
+  bindings = function(c, p) return { gather = gather, gradient = gradient } end,
 }

@@ -5,11 +5,12 @@ local tiling = use "tiling"
 local mapping = use "mapping"
 local register_tile = use "register_tile"
 local vector = use "vector"
+local gradient = use "gradient"
 
 -- The most elements that one load may bring, by the alignment of rows and windows.
 local function widest_load(x, p)
   if x.starts then return 1 end
-  return vector.common_power(16 // p.dtype_bytes, p.axes[3].n_out, x.step)
+  return vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), x.step)
 end
 
 -- The loads of one row: a list of {column, elements, clamped}, each as wide as alignment allows. Columns that may lie outside of the axis
@@ -36,7 +37,7 @@ end
 -- The same by aligned vectors only, which bring neighbours of the window too. A vector lies inside of the axis or outside of it as a whole;
 -- in the latter case it is loaded from the nearest place, and none of its elements counts.
 local function vector_loads(x, p)
-  local n = widest_load(x, p)
+  local n = vector.common_power(widest_load(x, p), p.axes[3].n_out)
   if n == 1 then return nil end
   local loads, column = {}, -(x.offset % n)
   while column < x.width do
@@ -93,7 +94,7 @@ return {
   description = "register tile of vx × vy inputs per thread, weights as literals or from tables",
 
   claims = function(p, device)
-    if p.inner ~= 1 then return false, "channels-first only (inner does channels-last)" end
+    if p.inner ~= 1 or p.pixel_stride ~= 1 then return false, "channels-first only (inner does channels-last)" end
     local ok, why = register_tile.claims(p)
     if ok and not default(p, device) then return false, "windows too large for tables or registers" end
     return ok, why

@@ -19,19 +19,22 @@ static int64_t size_of(const gt_problem *problem, int dimension) {
   return dimension == CHANNELS ? problem->c : problem->out[dimension - DEPTH];
 }
 
-static void make_dense(const gt_problem *problem, int64_t stride[GT_DIMENSIONS]) {
+// Strides with `gap` elements after what lies within a dimension. A dimension of length 1 has no gap of its
+// own.
+static void make_strides(const gt_problem *problem, int64_t gap, int64_t stride[GT_DIMENSIONS]) {
   int64_t next = 1;
   for (int i = 0; i < GT_DIMENSIONS; i++) {
     int dimension = orders[problem->layout][i];
-    stride[dimension] = next;
-    next *= size_of(problem, dimension);
+    int64_t size = size_of(problem, dimension);
+    stride[dimension] = i > 0 && size > 1 ? next + gap : next;
+    next = stride[dimension] * size;
   }
 }
 
 gt_status gt_strides_settle(gt_problem *problem, gt_error *error) {
   if (!problem->strided) return GT_OK;
   int64_t dense[GT_DIMENSIONS], extent = 1, next = 1; // of what lies within a dimension, and past it
-  make_dense(problem, dense);
+  make_strides(problem, 0, dense);
   for (int i = 0; i < GT_DIMENSIONS && problem->n && problem->c; i++) {
     int dimension = orders[problem->layout][i];
     int64_t *stride = &problem->stride[dimension], size = size_of(problem, dimension), reach;
@@ -59,11 +62,17 @@ gt_status gt_strides_settle(gt_problem *problem, gt_error *error) {
   return GT_OK;
 }
 
+gt_status gt_strides_spread(gt_problem *problem, int64_t gap, gt_error *error) {
+  problem->strided = true;
+  make_strides(problem, gap, problem->stride);
+  return gt_strides_settle(problem, error);
+}
+
 void gt_strides_of(const gt_problem *problem, int64_t stride[GT_DIMENSIONS]) {
   if (problem->strided)
     memcpy(stride, problem->stride, sizeof problem->stride);
   else
-    make_dense(problem, stride);
+    make_strides(problem, 0, stride);
 }
 
 bool gt_strides_even(const gt_problem *problem) {

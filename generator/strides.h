@@ -8,11 +8,17 @@
 
 #include "generator/problem.h"
 
+#define GT_LARGEST_GAP 1024
+
 // Checks the strides that were parsed and makes them canonical: a dimension of length 1, whose stride means
 // nothing, gets that of a dense tensor (the single channel of nchw that of the batch), and the strides of a
 // dense or empty tensor are dropped. GT_USAGE, in one line, when they are in another order than the layout's,
 // elements overlap, or the whole reaches over more than 2^46 elements.
 gt_status gt_strides_settle(gt_problem *problem, gt_error *error);
+
+// Gives grad_output gaps: `gap` (1 … GT_LARGEST_GAP) elements between the rows, the planes, the slices and so
+// on, whatever the layout has of these. GT_USAGE as gt_strides_settle.
+gt_status gt_strides_spread(gt_problem *problem, int64_t gap, gt_error *error);
 
 // The strides of grad_output, dense or not.
 void gt_strides_of(const gt_problem *problem, int64_t stride[GT_DIMENSIONS]);

@@ -82,13 +82,11 @@ local function lay_out(pass, word_bytes)
   pass.words = (pass.rows - 1) * pass.pitch + math.max(pass.pitch, last)
 end
 
--- The most elements that one load of a strided grad_output may bring: they lie together, and so do those of all loads like it.
-local function strided_load(pass, p, limit, dimensions)
+-- The most elements that one load of a strided grad_output may bring, of those that lie together at the end of `dimensions`.
+local function strided_load(p, limit, dimensions)
   local innermost = dimensions[#dimensions]
   if not innermost or innermost.stride ~= 1 then return 1 end
-  local power = gradient.power(p, limit, innermost.size, gradient.strides(pass.before_dimensions))
-  for i = 1, #dimensions - 1 do power = vector.common_power(power, dimensions[i].stride) end
-  return power
+  return vector.common_power(gradient.alignment(p, limit), innermost.size)
 end
 
 local function plan_staged(pass, c, p)
@@ -99,7 +97,7 @@ local function plan_staged(pass, c, p)
   pass.slabs = math.min(c.slabs, pass.rows)
   pass.groups = pass.rows // pass.slabs
   pass.whole = pass.before % pass.rows == 0 -- every block has all of its rows
-  pass.elements = pass.strided and strided_load(pass, p, 16 // pass.from_bytes, pass.slab_dimensions)
+  pass.elements = pass.strided and strided_load(p, 16 // pass.from_bytes, pass.slab_dimensions)
     or vector.common_power(16 // pass.from_bytes, pass.whole and pass.rows * pass.slab or pass.slab)
   pass.w = window.make(p, pass.number, pass.v, pass.slab % pass.elements == 0)
   pass.items = pass.groups * pass.w.tiles * pass.after
@@ -117,9 +115,7 @@ end
 
 local function plan_direct(pass, c, p)
   pass.elements = vector.common_power(math.max(1, c.load // pass.from_bytes), pass.after)
-  if pass.strided then
-    pass.elements = vector.common_power(strided_load(pass, p, pass.elements, pass.after_dimensions), pass.step)
-  end
+  if pass.strided then pass.elements = strided_load(p, pass.elements, pass.after_dimensions) end
   pass.w = window.make(p, pass.number, pass.v, false)
   pass.items = pass.before * pass.w.tiles * (pass.after // pass.elements)
   pass.products = #pass.w.entries * pass.elements

@@ -11,13 +11,10 @@ function gradient.slice(p, o)
   return ("(%s / %du * %du + %s %% %du * %du)"):format(o, p.batch_slices, p.batch_stride, o, p.batch_slices, p.slice_stride)
 end
 
--- The largest power of two, at most `limit`, that divides the strides of slices and batches and the further arguments: so many elements are as
--- aligned at a place reached by such strides as at the start of the tensor.
-function gradient.power(p, limit, ...) return vector.common_power(limit, p.slice_stride, p.batch_stride, ...) end
-
--- The same for the starts of rows; channels-last, of pixels.
+-- The largest power of two, at most `limit`, that divides all strides but the innermost: so many elements are as aligned at the start of a row
+-- (channels-last: of a pixel) as at the start of the tensor. A dimension of length 1 has no say.
 function gradient.alignment(p, limit)
-  local power = gradient.power(p, limit)
+  local power = vector.common_power(limit, p.slice_stride, p.batch_stride)
   if p.axes[1].n_out > 1 then power = vector.common_power(power, p.plane_stride) end
   if p.axes[2].n_out > 1 then power = vector.common_power(power, p.row_stride) end
   if p.layout == "nhwc" and p.axes[3].n_out > 1 then power = vector.common_power(power, p.pixel_stride) end
@@ -39,13 +36,6 @@ function gradient.dimensions(p, first, last)
     end
   end
   return list
-end
-
--- The strides of a list of dimensions, to be spread over arguments.
-function gradient.strides(dimensions)
-  local list = {}
-  for i, d in ipairs(dimensions) do list[i] = d.stride end
-  return table.unpack(list)
 end
 
 -- The C expression of where index `i` (the name of a gt_u32) of dimensions numbered through lies, in elements.

@@ -13,13 +13,15 @@ local function slice_bytes(p) return p.out_slice * p.dtype_bytes, p.in_slice * p
 
 -- The length of a run in elements, how many vectors may hold it, and the dimensions of a slice that count its runs.
 local function runs(p)
-  local dimensions, length = gradient.dimensions(p, 1, 4), 1
+  local dimensions, length, per_vector = gradient.dimensions(p, 1, 4), 1, 16 // p.dtype_bytes
   while #dimensions > 0 and (dimensions[#dimensions].stride - length) * p.dtype_bytes < sector do
     local d = table.remove(dimensions)
     length = (d.size - 1) * d.stride + length
   end
-  local per_vector = 16 // p.dtype_bytes
-  return { length = length, vectors = (length + per_vector - 2) // per_vector + 1, per_vector = per_vector, dimensions = dimensions }
+  local aligned = p.slice_stride % per_vector == 0 and p.batch_stride % per_vector == 0
+  for _, d in ipairs(dimensions) do aligned = aligned and d.stride % per_vector == 0 end
+  local before = aligned and 0 or per_vector - 1 -- elements of a run's first vector that may lie before the run
+  return { length = length, vectors = (length + before + per_vector - 1) // per_vector, per_vector = per_vector, dimensions = dimensions }
 end
 
 -- Vectors per outer slice.

@@ -7,8 +7,9 @@ usage: compare_pytorch.py [--suite bench/first_light.txt] [--gathertune build/ga
 
 Needs PyTorch with a GPU. Both sides are timed cold: calls rotate through tensors that together exceed twice the last-level
 cache, batches of calls lie between two events, and the median batch counts. PyTorch's calls are captured in a CUDA graph, so
-that the time of Python is not counted. PyTorch's memory is the peak that its allocator reports during one call, above what was
-allocated before: grad_input, rounded up to 512 bytes, and temporaries. gathertune's is grad_input and the winner's workspace.
+that the time of Python is not counted. A problem with `stride` has the same strided tensor on both sides; what PyTorch does to make it
+dense first is part of its time. PyTorch's memory is the peak that its allocator reports during one call, above what was allocated before:
+grad_input, rounded up to 512 bytes, and temporaries. gathertune's is grad_input and the winner's workspace.
 """
 import argparse
 import json
@@ -30,13 +31,28 @@ def parse(text):
     scales = [float(s) for s in keys["scale"].split("x")] if "scale" in keys else [None] * spatial
     return dict(operator=operator, keys=keys, n=int(keys["n"]), c=int(keys["c"]), input=sizes("in"), output=sizes("out"),
                 scales=scales, dtype=DTYPES[keys["dtype"]], channels_last=keys.get("layout", "nchw") == "nhwc",
-                align_corners=keys.get("align_corners", "0") == "1")
+                align_corners=keys.get("align_corners", "0") == "1",
+                stride=[int(n) for n in keys["stride"].split("x")] if "stride" in keys else None)
 
 
 def memory_format(problem):
     if not problem["channels_last"]:
         return torch.contiguous_format
     return {2: torch.channels_last, 3: torch.channels_last_3d}.get(len(problem["input"]), torch.contiguous_format)
+
+
+def gradient(problem):
+    """A random grad_output: dense, or a slice of a larger tensor."""
+    shape, stride = [problem["n"], problem["c"], *problem["output"]], problem["stride"]
+    if stride is None:
+        return torch.empty(shape, device="cuda", dtype=problem["dtype"]).uniform_(-1, 1).to(memory_format=memory_format(problem))
+    whole = torch.empty(reach(shape, stride), device="cuda", dtype=problem["dtype"]).uniform_(-1, 1)
+    return torch.as_strided(whole, shape, stride)
+
+
+def reach(shape, stride):
+    """Elements from a tensor's first to just past its last."""
+    return 1 + sum((n - 1) * step for n, step in zip(shape, stride))
 
 
 def caller(problem):
@@ -74,8 +90,7 @@ def measure_pytorch(problem, cache_bytes):
     shape = [problem["n"], problem["c"], *problem["output"]]
     size = math.prod(shape) * problem["dtype"].itemsize
     slots = max(2, min(512, 2 * cache_bytes // size + 1))
-    grads = [torch.empty(shape, device="cuda", dtype=problem["dtype"]).uniform_(-1, 1).to(memory_format=memory_format(problem))
-             for _ in range(slots)]
+    grads = [gradient(problem) for _ in range(slots)]
     call = caller(problem)
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     try:

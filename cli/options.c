@@ -21,6 +21,8 @@ static void print_grammar(void) {
         "  in, out        sizes of the forward's input and output, outermost first: 128x128\n"
         "  dtype          f32, f16, bf16 or f64\n"
         "  layout         nchw (default) or nhwc, channels last\n"
+        "  stride         of grad_output in elements, as PyTorch's stride() prints it: 1048576x65536x256x1;\n"
+        "                 absent when it is dense\n"
         "  align_corners  0 (default) or 1; of linear and cubic operators\n"
         "  scale          the user's scale_factor per axis, 2x2; absent when the sizes alone were given\n"
         "  kernel, pool_stride, padding, ceil_mode, count_include_pad, divisor\n"

@@ -7,12 +7,14 @@
 #include "cli/options.h"
 #include "cli/oracle.h"
 #include "cli/progress.h"
+#include "generator/strides.h"
 #include "tuner/reference.h"
 #include "tuner/workshop.h"
 
 typedef struct {
   const char *path, *device, *family, *config, *id, *layout;
   int64_t configurations; // of each family, its default among them; 0: all
+  int64_t gap;            // elements after each stretch of grad_output; 0: it is dense
   bool json;
   const char *device_text;
   gt_generator *generator;
@@ -40,6 +42,7 @@ static void tell_failure(session *s, const gt_oracle_case *one, const gt_problem
   const char *words[] = {"--cases", s->path,    "--case",      one->id,    "--layout",
                          layout,    "--config", configuration, "--device", s->device_text};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) gt_command_word(&line, words[i]);
+  if (s->gap) gt_buffer_print(&line, " --gap %lld", (long long)s->gap);
   gt_progress_clear(&s->progress);
   gt_complain("case %s, %s, %s: %s: %s; again with", one->id, layout, configuration, outcome, message);
   fprintf(stderr, "  %s\n", line.data);
@@ -166,6 +169,7 @@ static gt_status verify_case(session *s, const gt_oracle_case *one, gt_error *er
   for (int layout = 0; layout < 2 && status == GT_OK; layout++) {
     problem.layout = layout ? GT_NHWC : GT_NCHW;
     if (s->layout && strcmp(s->layout, gt_layout_name(problem.layout)) != 0) continue;
+    if (s->gap && (status = gt_strides_spread(&problem, s->gap, error)) != GT_OK) break;
     gt_case which = {&problem, one->grad_output, one->expected, term};
     status = verify_layout(s, one, &which, error);
   }
@@ -258,6 +262,8 @@ int gt_command_verify(int argc, char **argv) {
       {"config", 0, GT_OPTION_TEXT, &s.config, "CONFIGURATION", "only this configuration"},
       {"configurations", 0, GT_OPTION_COUNT, &s.configurations, "N",
        "tried per family: its default, then others spread over its space (default 4; 0: all)"},
+      {"gap", 0, GT_OPTION_COUNT, &s.gap, "N",
+       "grad_output with N elements between rows, slices and so on, which hold NaNs (default 0: dense)"},
       {"json", 0, GT_OPTION_FLAG, &s.json, NULL, GT_HELP_JSON},
       {0},
   };
@@ -282,6 +288,10 @@ int gt_command_verify(int argc, char **argv) {
   }
   if (s.layout && strcmp(s.layout, "nchw") != 0 && strcmp(s.layout, "nhwc") != 0) {
     gt_complain("verify: --layout takes nchw or nhwc, not '%s'", s.layout);
+    return 2;
+  }
+  if (s.gap > GT_LARGEST_GAP) {
+    gt_complain("verify: --gap takes up to %d, not %lld", GT_LARGEST_GAP, (long long)s.gap);
     return 2;
   }
   if (s.config && s.family) {

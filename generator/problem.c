@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generator/strides.h"
+
 // --- names ---------------------------------------------------------------------------------------
 
 static const struct {
@@ -91,7 +93,16 @@ static void append_pool(char text[GT_PROBLEM_TEXT], const gt_problem *problem) {
   if (pool->divisor) append(text, "divisor=%lld,", (long long)pool->divisor);
 }
 
-static void print(const gt_problem *problem, bool with_n, bool with_c, char text[GT_PROBLEM_TEXT]) {
+// The strides from dimension `first` on, 0 being the batch.
+static void append_strides(char text[GT_PROBLEM_TEXT], const gt_problem *problem, int first) {
+  append(text, "stride=");
+  for (int i = first; i < GT_DIMENSIONS; i++)
+    if (i < 2 || i - 2 >= first_axis(problem))
+      append(text, "%lld%s", (long long)problem->stride[i], i + 1 < GT_DIMENSIONS ? "x" : ",");
+}
+
+static void print(const gt_problem *problem, bool with_n, bool with_c, int first_stride,
+                  char text[GT_PROBLEM_TEXT]) {
   unsigned keys = problem->op->keys;
   text[0] = 0;
   append(text, "%s:", problem->op->name);
@@ -100,6 +111,7 @@ static void print(const gt_problem *problem, bool with_n, bool with_c, char text
   append_sizes(text, problem, "in", problem->in);
   append_sizes(text, problem, "out", problem->out);
   append(text, "dtype=%s,layout=%s,", gt_dtype_name(problem->dtype), gt_layout_name(problem->layout));
+  if (problem->strided) append_strides(text, problem, first_stride);
   if (keys & GT_KEY_ALIGN_CORNERS) append(text, "align_corners=%d,", problem->align_corners);
   if (problem->has_scale) append_scales(text, problem);
   if (keys & GT_KEY_POOL) append_pool(text, problem);
@@ -107,11 +119,12 @@ static void print(const gt_problem *problem, bool with_n, bool with_c, char text
 }
 
 void gt_problem_print(const gt_problem *problem, char text[GT_PROBLEM_TEXT]) {
-  print(problem, true, true, text);
+  print(problem, true, true, 0, text);
 }
 
 void gt_problem_print_kernel(const gt_problem *problem, char text[GT_PROBLEM_TEXT]) {
-  print(problem, false, problem->layout == GT_NHWC, text);
+  bool even = problem->layout == GT_NCHW && gt_strides_even(problem);
+  print(problem, false, !even, even ? 1 : 0, text);
 }
 
 // --- the form that kernels see -------------------------------------------------------------------

@@ -4,12 +4,13 @@
 //   avg_pool2d_backward:n=8,c=64,in=56x56,out=28x28,dtype=f16,layout=nchw,kernel=3x3,pool_stride=2x2,padding=1x1,…
 //
 // Keys of every operator: n (batch), c (channels), in and out (spatial sizes of the forward's input and
-// output, outermost first, joined by x), dtype (f32 f16 bf16 f64), layout (nchw nhwc). Of some: align_corners
+// output, outermost first, joined by x), dtype (f32 f16 bf16 f64), layout (nchw nhwc), stride (of a
+// grad_output that is a slice of a larger tensor; see strides.h). Of some: align_corners
 // (0 1), scale (the user's scale_factor per axis; absent when sizes alone were given); of
 // avg_pool2d_backward: kernel, pool_stride (default: the kernel), padding (default 0), ceil_mode (0 1),
 // count_include_pad (0 1, default 1) and divisor (absent: that of the window). Required: n, c, in, out,
 // dtype, and kernel where it is legal. The canonical form has every key that the operator has, in the order
-// above; `scale` and `divisor` only when they were given.
+// above; `scale` and `divisor` only when they were given, `stride` only when it is not that of a dense tensor.
 #ifndef GT_GENERATOR_PROBLEM_H
 #define GT_GENERATOR_PROBLEM_H
 
@@ -21,6 +22,7 @@
 
 #define GT_AXES \
   3 // depth, height, width; the axes that an operator does not have come first and have length 1
+#define GT_DIMENSIONS (2 + GT_AXES) // of a tensor: batch, channels, depth, height, width
 #define GT_PROBLEM_TEXT 512
 
 // X(enumerator suffix, name in texts, bytes)
@@ -67,6 +69,8 @@ typedef struct {
   int64_t in[GT_AXES], out[GT_AXES]; // spatial sizes of grad_input and grad_output: depth, height, width
   gt_dtype dtype;
   gt_layout layout;
+  bool strided;                  // whether grad_output has gaps
+  int64_t stride[GT_DIMENSIONS]; // then: of grad_output in elements, as strides.h makes them canonical
   bool align_corners;
   bool has_scale;
   double scale[GT_AXES]; // > 0, valid when has_scale; 1 on the axes that the operator does not have
@@ -75,14 +79,16 @@ typedef struct {
 
 // Parses and validates. GT_USAGE with one line that points at the offending key. Element counts of either
 // tensor up to 2^46 are accepted, larger ones refused, as are scales whose reciprocal overflows the
-// arithmetic of the data type, and `out` that a pool's keys do not give.
+// arithmetic of the data type, `out` that a pool's keys do not give, and strides of another order than the
+// layout's or with which elements would overlap.
 gt_status gt_problem_parse(const char *text, gt_problem *problem, gt_error *error);
 
 // The canonical text. The result parses to the same problem.
 void gt_problem_print(const gt_problem *problem, char text[GT_PROBLEM_TEXT]);
 
-// The canonical text without the keys that one kernel serves all values of: n, and c where the layout is
-// nchw. Two problems with the same kernel text render to the same variants.
+// The canonical text without what one kernel serves all values of: n, and c where the layout is nchw, unless
+// strides keep channels of different batches from being evenly spaced; of strides that do not, without the
+// batch's. Two problems with the same kernel text render to the same variants.
 void gt_problem_print_kernel(const gt_problem *problem, char text[GT_PROBLEM_TEXT]);
 
 // The problem form that the kernels see (see docs/problem-form.md): grad_input[outer][d][h][w][inner].

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "generator/problem.h"
+#include "generator/strides.h"
 
 #define MAX_ELEMENTS ((int64_t)1 << 46)
 
@@ -152,6 +153,26 @@ static gt_status parse_layout(gt_problem *problem, span value, gt_error *error) 
   return GT_OK;
 }
 
+// Of the batch, the channels and the operator's axes; whether they fit each other is settled when all keys
+// are there.
+static gt_status parse_stride(gt_problem *problem, span value, gt_error *error) {
+  span rest = value, piece;
+  int skipped = first_axis(problem), count = 0;
+  while (split(&rest, 'x', &piece) && count + skipped <= GT_DIMENSIONS) {
+    int dimension = count < 2 ? count : count + skipped;
+    count++;
+    if (dimension >= GT_DIMENSIONS) continue;
+    const char *wrong = parse_integer(piece, &problem->stride[dimension]);
+    if (wrong) return bad_value(error, "stride", piece, wrong);
+  }
+  problem->strided = true;
+  if (count + skipped == GT_DIMENSIONS) return GT_OK;
+  return gt_fail(error, GT_USAGE,
+                 "problem: key 'stride': '%s' should be %d strides joined by 'x' for %s: of the batch, the "
+                 "channels and each axis",
+                 quote(value).text, GT_DIMENSIONS - skipped, problem->op->name);
+}
+
 static gt_status parse_align_corners(gt_problem *problem, span value, gt_error *error) {
   return parse_flag("align_corners", value, &problem->align_corners, error);
 }
@@ -211,6 +232,7 @@ static const struct {
     {"out", parse_out, true, 0},
     {"dtype", parse_dtype, true, 0},
     {"layout", parse_layout, false, 0},
+    {"stride", parse_stride, false, 0},
     {"align_corners", parse_align_corners, false, GT_KEY_ALIGN_CORNERS},
     {"scale", parse_scales, false, GT_KEY_SCALE},
     {"kernel", parse_kernel, true, GT_KEY_POOL},
@@ -375,6 +397,7 @@ gt_status gt_problem_parse(const char *text, gt_problem *problem, gt_error *erro
   status = check_elements(&result, error);
   if (status == GT_OK) status = check_scale(&result, error);
   if (status == GT_OK) status = check_pool(&result, error);
+  if (status == GT_OK) status = gt_strides_settle(&result, error);
   if (status == GT_OK) *problem = result;
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include "generator/axis.h"
 #include "generator/script.h"
+#include "generator/strides.h"
 
 // Names of metatables in the registry; those of views are also what messages call them.
 static const char problem_type[] = "problem", device_type[] = "device",
@@ -158,6 +159,34 @@ static int64_t slice(const gt_problem *problem, const int64_t sizes[GT_AXES]) {
          gt_problem_inner(problem); // element counts are below 2^46 by validation
 }
 
+// Pushes what `name` says about where the elements of grad_output lie. Nothing here may depend on the number
+// of batches, nor, where slices are evenly spaced, on that of channels. False: there is no such field.
+static bool push_stride(lua_State *L, const gt_problem *problem, const char *name) {
+  int64_t stride[GT_DIMENSIONS];
+  bool even = gt_strides_even(problem);
+  gt_strides_of(problem, stride);
+  int64_t batch = stride[0], channel = stride[1], slice_stride = problem->layout == GT_NHWC ? batch : channel;
+  if (strcmp(name, "strided") == 0)
+    lua_pushboolean(L, problem->strided);
+  else if (strcmp(name, "pixel_stride") == 0)
+    lua_pushinteger(L, stride[4]);
+  else if (strcmp(name, "row_stride") == 0)
+    lua_pushinteger(L, stride[3]);
+  else if (strcmp(name, "plane_stride") == 0)
+    lua_pushinteger(L, stride[2]);
+  else if (strcmp(name, "slice_stride") == 0)
+    lua_pushinteger(L, slice_stride);
+  else if (strcmp(name, "batch_slices") == 0)
+    lua_pushinteger(L, even ? 1 : problem->c);
+  else if (strcmp(name, "batch_stride") == 0)
+    lua_pushinteger(L, even ? slice_stride : batch);
+  else if (strcmp(name, "out_reach") == 0)
+    lua_pushinteger(L, gt_strides_extent(problem, 1));
+  else
+    return false;
+  return true;
+}
+
 static int problem_index(lua_State *L) {
   const gt_problem *problem = &((problem_view *)lua_touserdata(L, 1))->problem;
   const char *name = field_name(L);
@@ -187,7 +216,7 @@ static int problem_index(lua_State *L) {
     lua_pushinteger(L, slice(problem, problem->out));
   else if (strcmp(name, "axes") == 0)
     lua_getiuservalue(L, 1, 1);
-  else
+  else if (!push_stride(L, problem, name))
     return unknown_field(L, problem_type);
   return 1;
 }

@@ -1,6 +1,7 @@
 -- The plain gather-sum: a thread per input element, which goes through the window of outputs that used it. Linear interpolation computes
 -- windows and weights as it goes, other filters read tables. Needs no tuning, and is the default where nothing was tuned.
 local gather = use "gather"
+local gradient = use "gradient"
 
 return {
   role = "candidate",
@@ -28,5 +29,5 @@ return {
 
   launches = function(c, p) return { { kernel = "gt_direct", block = c.block, blocks = { p.in_slice, c.block } } } end,
 
-  bindings = function(c, p) return { gather = gather } end,
+  bindings = function(c, p) return { gather = gather, gradient = gradient } end,
 }

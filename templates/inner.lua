@@ -2,10 +2,11 @@
 -- consecutive channels.
 local mapping = use "mapping"
 local register_tile = use "register_tile"
+local gradient = use "gradient"
 
 local function vectors(c, p) return p.inner // c.channels end
 
--- Channels that one load of at most 16 bytes brings.
+-- Channels that one store of at most 16 bytes takes.
 local function most_channels(p)
   local n = 16 // p.dtype_bytes
   while p.inner % n ~= 0 do n = n // 2 end
@@ -35,7 +36,7 @@ return {
   description = "channels-last: some neighbouring channels of a register tile of vx × vy inputs per thread",
 
   claims = function(p, device)
-    if p.inner == 1 then return false, "channels-last only (taps does channels-first)" end
+    if p.inner == 1 and p.pixel_stride == 1 then return false, "channels-last only (taps does channels-first)" end
     local ok, why = register_tile.claims(p)
     if ok and not default(p, device) then return false, "windows too large for tables or registers" end
     return ok, why
@@ -61,6 +62,7 @@ return {
   bindings = function(c, p)
     local names = register_tile.bindings(c, p, family.items(c, p))
     names.vectors = vectors(c, p)
+    names.load_elements = gradient.alignment(p, c.channels) -- less where gaps break the alignment of pixels
     return names
   end,
 }

@@ -15,6 +15,7 @@ local mapping = use "mapping"
 local vector = use "vector"
 local choose = use "choose"
 local amd = use "amd"
+local gradient = use "gradient"
 
 local most_threads = 1024
 local most_depth = 64     -- outputs that the second kernel of depth=after adds up
@@ -126,9 +127,9 @@ local constraints = {
       return w and w.taps <= 8
     end },
   { why = "rows of outputs are not aligned to such loads",
-    ok = function(c, p) return c.v * p.dtype_bytes <= 16 and p.axes[3].n_out % c.v == 0 end },
+    ok = function(c, p) return c.v * p.dtype_bytes <= 16 and p.axes[3].n_out % c.v == 0 and gradient.alignment(p, c.v) == c.v end },
   { why = "such narrow loads where rows are aligned to wider ones",
-    ok = function(c, p) return c.v * p.dtype_bytes >= 4 or p.axes[3].n_out % (2 * c.v) ~= 0 end },
+    ok = function(c, p) return c.v * p.dtype_bytes >= 4 or p.axes[3].n_out % (2 * c.v) ~= 0 or gradient.alignment(p, 2 * c.v) == c.v end },
   { why = "the strip is as long as the axis and more, or no multiple of rows",
     ok = function(c, p)
       local n = p.axes[along(c, p)].n_in
@@ -183,7 +184,7 @@ local constraints = {
 -- finished together (near the best of most problems on an H200).
 local function defaults(p, device)
   local width, height, candidates = p.axes[3], p.axes[2], {}
-  local v = vector.common_power(16 // p.dtype_bytes, width.n_out)
+  local v = vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), width.n_out)
   local shrinks = width.n_out * height.n_out >= 16 * width.n_in * height.n_in
   for _, depth in ipairs(deep(p) and (shrinks and { "after", "march" } or { "march", "after" }) or { "none" }) do
     for _, across in ipairs { 1, 2, 4 } do
@@ -209,7 +210,7 @@ return {
 
   claims = function(p, device)
     if p.inner ~= 1 then return false, "channels-first only (inner does channels-last)" end
-    if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
+    if p.in_slice >= 1 << 31 or p.out_reach >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
     if not deep(p) and p.axes[2].n_in == 1 and p.axes[2].n_out == 1 then return false, "one axis only" end
     if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
     if math.max(p.axes[1].n_out, p.axes[2].n_out, p.axes[3].n_out) > 1 << 14 then return false, "more than 16384 outputs along an axis" end
@@ -259,7 +260,7 @@ return {
 
   bindings = function(c, p, device)
     local m = plan_of(c, p, device)
-    return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, deep = deep(p),
+    return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, deep = deep(p),
       store_elements = m.after and 1 or vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
       depth_block = depth_block(device), axes = axes,
       depth = m.after and tiling.make(p, 1, 1) or nil }

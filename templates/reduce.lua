@@ -2,6 +2,7 @@
 -- a fixed order. Channels-first, neighbouring threads read neighbouring columns of a row; channels-last, neighbouring channels.
 local gather = use "gather"
 local vector = use "vector"
+local gradient = use "gradient"
 
 local function window(p)
   return p.axes[1].max_count * p.axes[2].max_count * p.axes[3].max_count
@@ -24,7 +25,8 @@ local constraints = {
   { why = "more threads than loads in a window", ok = function(c, p) return c.split == 2 or c.split * c.v <= window(p) end },
   { why = "rows of outputs are not aligned to such loads",
     ok = function(c, p)
-      return c.v == 1 or p.inner == 1 and c.v * p.dtype_bytes <= 16 and p.axes[3].n_out % c.v == 0 and c.v <= p.axes[3].max_count
+      return c.v == 1 or p.inner == 1 and c.v * p.dtype_bytes <= 16 and p.axes[3].n_out % c.v == 0 and gradient.alignment(p, c.v) == c.v
+        and c.v <= p.axes[3].max_count
     end },
   { why = "a thread makes less loads than it would have in flight", ok = function(c, p) return c.flight == 1 or c.flight <= loads(c, p) end },
   { why = "channels-last, less than 4 neighbouring channels per block",
@@ -40,7 +42,7 @@ return {
   claims = function(p)
     if window(p) < 16 then return false, "windows of less than 16 outputs" end
     if not gather.fits(p, true) then return false, "weight tables would be too long" end
-    if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
+    if p.in_slice >= 1 << 31 or p.out_reach >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
     return true
   end,
 
@@ -59,7 +61,7 @@ return {
   default = function(p, device)
     local c = { split = 2, v = 1, flight = 1, block = device.is_cpu and 64 or 256, acc = p.double_arithmetic and "double" or "float" }
     local groups = p.inner == 1 and 1 or math.min(4, p.inner)
-    if p.inner == 1 then c.v = vector.common_power(16 // p.dtype_bytes, p.axes[3].n_out) end
+    if p.inner == 1 then c.v = vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), p.axes[3].n_out) end
     while c.v > p.axes[3].max_count do c.v = c.v // 2 end
     while c.split * 2 <= c.block // groups and c.split * 8 * c.v <= window(p) do c.split = c.split * 2 end
     while c.flight < 4 and c.flight * 2 <= loads(c, p) do c.flight = c.flight * 2 end
@@ -70,5 +72,5 @@ return {
     return { { kernel = "gt_reduce", block = c.block, blocks = { p.in_slice, c.block // c.split } } }
   end,
 
-  bindings = function(c, p) return { gather = gather, vector = vector, per_row = vectors(c, p) } end,
+  bindings = function(c, p) return { gather = gather, gradient = gradient, vector = vector, per_row = vectors(c, p) } end,
 }

@@ -3,6 +3,7 @@
 --
 -- 16-bit types are summed in a float workspace and rounded once at the end. (Adding in 16 bits would round at every addition.)
 local gather = use "gather"
+local gradient = use "gradient"
 
 local function narrow(p) return p.dtype_bytes == 2 end
 
@@ -35,5 +36,5 @@ return {
 
   workspace = function(c, p) return 0, narrow(p) and 4 * p.in_slice or 0 end,
 
-  bindings = function(c, p) return { gather = gather, narrow = narrow(p) } end,
+  bindings = function(c, p) return { gather = gather, gradient = gradient, narrow = narrow(p) } end,
 }

@@ -5,16 +5,17 @@ local tiling = use "tiling"
 local mapping = use "mapping"
 local register_tile = use "register_tile"
 local vector = use "vector"
+local gradient = use "gradient"
 
 -- How rows of outputs lie to vectors of `widest` elements. Row r of every window starts `shift(r)` elements behind a multiple of them: 0 where
 -- rows are aligned to such vectors. Where they are not, tiles may still agree on it (if their first rows do), and then vectors may straddle
 -- the row's ends, and the tensor's.
 local function alignment(c, p)
   local x, y, n_out = tiling.make(p, 3, c.vx), tiling.make(p, 2, c.vy), p.axes[3].n_out
-  local aligned = x.starts and 1 or vector.common_power(16 // p.dtype_bytes, n_out, x.step)
+  local aligned = x.starts and 1 or vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), x.step)
   local result = { widest = aligned, straddles = false, shift = function() return x.offset or 0 end }
   local deep = p.axes[1].n_in > 1 or p.axes[1].n_out > 1
-  if x.starts or y.starts or deep or p.dtype_bytes > 4 or c.rows == "rolled" then return result end
+  if x.starts or y.starts or deep or p.strided or p.dtype_bytes > 4 or c.rows == "rolled" then return result end
   local widest = vector.common_power(16 // p.dtype_bytes, p.out_slice, x.step, y.step * n_out)
   if widest <= aligned then return result end
   local same = widest // vector.common_power(widest, n_out) -- rows until the shift comes again
@@ -45,7 +46,7 @@ end
 -- The same by aligned vectors only, which bring neighbours of the window too. In aligned rows a vector lies inside of the axis or outside
 -- of it as a whole; in the latter case it is loaded from the nearest place, and none of its elements counts.
 local function vector_loads(x, a, r)
-  local n = a.widest
+  local n = a.straddles and a.widest or vector.common_power(a.widest, x.n_out)
   if n == 1 then return nil end
   local loads, column = {}, -(a.shift(r) % n)
   while column < x.width do
@@ -110,7 +111,7 @@ return {
   description = "register tile of vx × vy inputs per thread, weights as literals or from tables",
 
   claims = function(p, device)
-    if p.inner ~= 1 then return false, "channels-first only (inner does channels-last)" end
+    if p.inner ~= 1 or p.pixel_stride ~= 1 then return false, "channels-first only (inner does channels-last)" end
     local ok, why = register_tile.claims(p)
     if ok and not default(p, device) then return false, "windows too large for tables or registers" end
     return ok, why

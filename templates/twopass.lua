@@ -9,7 +9,11 @@
 --
 -- Beside grad_output and grad_input, a configuration moves each workspace twice: it is written once and read once (in direct passes, up to
 -- window/step times, mostly from a cache). The axis that goes first sets the size of the largest: out_slice · n_in / n_out elements.
+--
+-- Workspaces are dense. Of a grad_output with gaps the first pass keeps the dimensions of `before`, of `after` and of a whole slab apart
+-- (lib/gradient), and loads no more at once than lies together.
 local gather = use "gather"
+local gradient = use "gradient"
 local window = use "window"
 local mapping = use "mapping"
 local vector = use "vector"
@@ -78,6 +82,13 @@ local function lay_out(pass, word_bytes)
   pass.words = (pass.rows - 1) * pass.pitch + math.max(pass.pitch, last)
 end
 
+-- The most elements that one load of a strided grad_output may bring, of those that lie together at the end of `dimensions`.
+local function strided_load(p, limit, dimensions)
+  local innermost = dimensions[#dimensions]
+  if not innermost or innermost.stride ~= 1 then return 1 end
+  return vector.common_power(gradient.alignment(p, limit), innermost.size)
+end
+
 local function plan_staged(pass, c, p)
   local word_bytes = bytes_of(c.acc)
   local fit = c.stage * 1024 // (pass.slab * word_bytes)
@@ -86,7 +97,8 @@ local function plan_staged(pass, c, p)
   pass.slabs = math.min(c.slabs, pass.rows)
   pass.groups = pass.rows // pass.slabs
   pass.whole = pass.before % pass.rows == 0 -- every block has all of its rows
-  pass.elements = vector.common_power(16 // pass.from_bytes, pass.whole and pass.rows * pass.slab or pass.slab)
+  pass.elements = pass.strided and strided_load(p, 16 // pass.from_bytes, pass.slab_dimensions)
+    or vector.common_power(16 // pass.from_bytes, pass.whole and pass.rows * pass.slab or pass.slab)
   pass.w = window.make(p, pass.number, pass.v, pass.slab % pass.elements == 0)
   pass.items = pass.groups * pass.w.tiles * pass.after
   -- Where column `column` of the window of a tile whose first column is element `start` lies in its slab's part of shared memory.
@@ -103,6 +115,7 @@ end
 
 local function plan_direct(pass, c, p)
   pass.elements = vector.common_power(math.max(1, c.load // pass.from_bytes), pass.after)
+  if pass.strided then pass.elements = strided_load(p, pass.elements, pass.after_dimensions) end
   pass.w = window.make(p, pass.number, pass.v, false)
   pass.items = pass.before * pass.w.tiles * (pass.after // pass.elements)
   pass.products = #pass.w.entries * pass.elements
@@ -123,6 +136,13 @@ local function plan(c, p)
     for other = 1, number - 1 do pass.before = pass.before * sizes[other] end
     for other = number + 1, 3 do pass.after = pass.after * sizes[other] end
     pass.slab, pass.result = axis.n_out * pass.after, axis.n_in * pass.after
+    pass.step = pass.after -- from one position of the axis to the next in the source
+    pass.strided = place == 1 and p.strided
+    if pass.strided then
+      pass.step = ({ p.plane_stride, p.row_stride, p.pixel_stride })[number]
+      pass.before_dimensions = gradient.dimensions(p, 1, number - 1)
+      pass.after_dimensions, pass.slab_dimensions = gradient.dimensions(p, number + 1, 4), gradient.dimensions(p, number, 4)
+    end
     pass.from_bytes = pass.from_storage and p.dtype_bytes or bytes_of(c.acc)
     pass.v = math.min(place == 1 and c.v or c.later, axis.n_in)
     pass.staged = pass.after * pass.from_bytes < stage_below and pass.slab * bytes_of(c.acc) <= c.stage * 1024
@@ -226,7 +246,7 @@ return {
   description = "one axis after the other, with workspaces between, for large windows",
 
   claims = function(p, device)
-    if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
+    if p.in_slice >= 1 << 31 or p.out_reach >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
     if not gather.fits(p, true) then return false, "weight tables would be too long" end
     if #passes_needed(p) < 2 then return false, "fewer than two axes to sum over" end
     if p.axes[1].max_count * p.axes[2].max_count * p.axes[3].max_count < smallest_window then
@@ -293,7 +313,7 @@ return {
       end
       return lines
     end
-    return { passes = plan_of(c, p), window = window, mapping = mapping, load = load, element = element, store = store,
+    return { passes = plan_of(c, p), window = window, gradient = gradient, mapping = mapping, load = load, element = element, store = store,
       word_bytes = bytes_of(c.acc) }
   end,
 }

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generator/strides.h"
+#include "tuner/fill.h"
+
 #define MAX_SLOTS 65536
 #define CPU_BYTES ((int64_t)64 << 20) // of all slots together on a CPU: its memory is the host's
-#define CHUNK_BYTES ((size_t)16 << 20)
 
 #define SHORT_US 20         // a launch; the host keeps ahead of longer ones, so that its time does not show
 #define FEWEST_REPLAYED 16  // launch sequences; smaller batches only look for the size of a batch
@@ -17,11 +19,12 @@ static int64_t smaller(int64_t a, int64_t b) {
 }
 
 // How many slots to ask for: between two uses of a slot the others move twice the last-level cache, within
-// the memory that may be used.
-static int wanted_slots(const gt_open_device *open, int64_t slot_bytes, uint64_t free_bytes) {
+// the memory that may be used. A slot moves less than it takes where grad_output has gaps.
+static int wanted_slots(const gt_open_device *open, int64_t moved_bytes, int64_t slot_bytes,
+                        uint64_t free_bytes) {
   int64_t bytes = 2 * open->fingerprint.last_level_cache_bytes;
   if (open->fingerprint.is_cpu) bytes = smaller(bytes, CPU_BYTES);
-  int64_t slots = (bytes + slot_bytes - 1) / slot_bytes + 1;
+  int64_t slots = (bytes + moved_bytes - 1) / moved_bytes + 1;
   if (open->fingerprint.is_cpu) slots = smaller(slots, CPU_BYTES / slot_bytes);
   // Rotation is worth no more than part of the memory: workspaces need some too.
   slots = smaller(slots, (int64_t)(free_bytes / 10 * 6) / slot_bytes);
@@ -33,8 +36,9 @@ static gt_status make_buffers(gt_bench *bench, int64_t outer, int slots, gt_erro
   int64_t element = (int64_t)gt_dtype_bytes(bench->problem.dtype);
   gt_guarded_free(bench->open, &bench->grad_output);
   gt_guarded_free(bench->open, &bench->grad_input);
-  gt_status status = gt_guarded_make(bench->open, "grad_output", outer * bench->out_slice * element, slots,
-                                     &bench->grad_output, error);
+  gt_status status =
+      gt_guarded_make(bench->open, "grad_output", gt_strides_extent(&bench->problem, outer) * element, slots,
+                      &bench->grad_output, error);
   if (status == GT_OK)
     status = gt_guarded_make(bench->open, "grad_input", outer * bench->in_slice * element, slots,
                              &bench->grad_input, error);
@@ -46,8 +50,10 @@ static gt_status make_buffers(gt_bench *bench, int64_t outer, int slots, gt_erro
 // Allocates as much as is wanted, or what can be had: fewer slots first, then fewer outer indices.
 static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
   int64_t element = (int64_t)gt_dtype_bytes(bench->problem.dtype);
-  int64_t per_outer = (bench->in_slice + bench->out_slice) * element;
   int64_t outer = gt_problem_outer(&bench->problem);
+  int64_t reach = (gt_strides_extent(&bench->problem, outer) + outer - 1) / outer; // gaps included
+  int64_t per_outer = (bench->in_slice + reach) * element;
+  int64_t moved_per_outer = (bench->in_slice + bench->out_slice) * element;
   uint64_t free_bytes = 0;
   gt_status status = bench->open->backend->free_memory(bench->open->device, &free_bytes, error);
   if (status != GT_OK) return status;
@@ -55,7 +61,9 @@ static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
   // A CPU's memory is the host's, which others use too.
   int64_t most = (int64_t)(free_bytes / 100 * (bench->open->fingerprint.is_cpu ? 25 : 95)) / per_outer;
   if (!whole && most >= 1) outer = smaller(outer, most);
-  int slots = whole ? 1 : wanted_slots(bench->open, gt_guarded_total(outer * per_outer, 1), free_bytes);
+  int slots = whole ? 1
+                    : wanted_slots(bench->open, gt_guarded_total(outer * moved_per_outer, 1),
+                                   gt_guarded_total(outer * per_outer, 1), free_bytes);
   for (;;) {
     status = make_buffers(bench, outer, slots, error);
     if (status != GT_OUT_OF_MEMORY) return status;
@@ -70,28 +78,6 @@ static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
   }
 }
 
-static gt_status fill_inputs(gt_bench *bench, const void *values, gt_error *error) {
-  const gt_backend *backend = bench->open->backend;
-  gt_device *device = bench->open->device;
-  size_t element = gt_dtype_bytes(bench->problem.dtype);
-  uint64_t count = (uint64_t)(bench->outer * bench->out_slice), chunk = CHUNK_BYTES / element;
-  gt_address to = gt_guarded_slot(&bench->grad_output, 0);
-  if (values) return backend->write(device, to, values, count * element, error);
-
-  gt_status status = GT_OK;
-  gt_inputs inputs;
-  gt_inputs_open(&inputs, bench->problem.dtype);
-  void *host = gt_alloc(CHUNK_BYTES);
-  for (uint64_t first = 0; first < count && status == GT_OK; first += chunk) {
-    size_t n = (size_t)(count - first < chunk ? count - first : chunk);
-    gt_inputs_fill(&inputs, first, n, host);
-    status = backend->write(device, to + first * element, host, n * element, error);
-  }
-  free(host);
-  gt_inputs_close(&inputs);
-  return status;
-}
-
 gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *values, gt_bench *bench,
                         gt_error *error) {
   int64_t outer = gt_problem_outer(problem);
@@ -103,7 +89,9 @@ gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const v
   if (!open->backend->executes) return GT_OK;
 
   gt_status status = allocate(bench, values != NULL, error);
-  if (status == GT_OK) status = fill_inputs(bench, values, error);
+  if (status == GT_OK)
+    status =
+        gt_fill_gradient(open, problem, bench->outer, gt_guarded_slot(&bench->grad_output, 0), values, error);
   if (status == GT_OK) status = gt_guarded_spread(open, &bench->grad_output, error);
   if (status == GT_OK) status = open->backend->synchronize(open->device, error);
   if (status != GT_OK) gt_bench_close(bench);

@@ -20,16 +20,17 @@ typedef struct {
   gt_open_device *open; // borrowed
   gt_problem problem;
   int64_t outer;               // of the buffers: less than the problem's when that does not fit
-  int64_t in_slice, out_slice; // elements of grad_input and grad_output per outer index
+  int64_t in_slice, out_slice; // elements of grad_input and grad_output per outer index, gaps not counted
   int slots;
   int next_slot;
   bool no_graphs; // a capture failed: batches are plain launches from then on
   gt_guarded grad_output, grad_input;
 } gt_bench;
 
-// Makes the buffers and fills grad_output: with `values` (the whole tensor in storage form; one slot) or,
-// where that is NULL, with gt_inputs. GT_OUT_OF_MEMORY, with sizes, when not even one outer index fits. On a
-// device that executes nothing there are no buffers.
+// Makes the buffers and fills grad_output: with `values` (the whole tensor in storage form, dense; one slot)
+// or, where that is NULL, with gt_inputs. Gaps of a strided grad_output hold NaNs, so that a kernel that
+// counts what it reads there gives a wrong result. GT_OUT_OF_MEMORY, with sizes, when not even one outer
+// index fits. On a device that executes nothing there are no buffers.
 gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *values, gt_bench *bench,
                         gt_error *error);
 void gt_bench_close(gt_bench *bench); // harmless on a zeroed bench

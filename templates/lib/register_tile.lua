@@ -7,6 +7,7 @@ local tiling = use "tiling"
 local mapping = use "mapping"
 local choose = use "choose"
 local amd = use "amd"
+local gradient = use "gradient"
 local register_tile = {}
 
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
@@ -46,7 +47,7 @@ end
 
 -- Whether the problem is one for register tiles, or false and why not.
 function register_tile.claims(p)
-  if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
+  if p.in_slice >= 1 << 31 or p.out_reach >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
   if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
   return true
 end
@@ -111,7 +112,7 @@ end
 -- The names that both templates use.
 function register_tile.bindings(c, p, items)
   local x, y, z = tilings(c, p)
-  return { x = x, y = y, z = z, vz = z.size, deep = deep(p), items = items, tiling = tiling, mapping = mapping, amd = amd,
+  return { x = x, y = y, z = z, vz = z.size, deep = deep(p), items = items, tiling = tiling, mapping = mapping, amd = amd, gradient = gradient,
     vector = use "vector",
     n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, slices_in = p.axes[1].n_in,
     n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out, slices_out = p.axes[1].n_out }

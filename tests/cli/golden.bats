@@ -63,3 +63,12 @@ compare() {
 @test "reduce renders to its golden sources" {
   compare reduce-f16 reduce n=2,c=3,in=1x3,out=20x24,dtype=f16
 }
+
+@test "taps and stream with gaps between batches and rows render to their golden sources" {
+  compare taps-strided-f16 taps n=2,c=3,in=6x8,out=12x16,dtype=f16,scale=2x2,stride=1604x240x20x1
+  compare stream-strided-f16 stream n=2,c=3,in=6x8,out=12x16,dtype=f16,scale=2x2,stride=1604x480x40x1
+}
+
+@test "inner with gaps between pixels renders to its golden sources" {
+  compare inner-strided-bf16 inner n=2,c=16,in=6x8,out=12x16,dtype=bf16,layout=nhwc,scale=2x2,stride=6000x1x420x26
+}

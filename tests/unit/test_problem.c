@@ -132,7 +132,8 @@ static void test_refused_structure(void **state) {
   refused(OP "n=1,,c=1", "problem: an empty item (a comma too many, or nothing after ':')");
   refused(OP "n", "problem: 'n' is not key=value");
   refused(OP "n=1,n=1", "problem: key 'n' is given twice");
-  refused(OP "n=1, c=1", "problem: unknown key ' c' (n, c, in, out, dtype, layout, align_corners, scale)");
+  refused(OP "n=1, c=1",
+          "problem: unknown key ' c' (n, c, in, out, dtype, layout, stride, align_corners, scale)");
   refused(OP "n=1,c=1,in=2x2,out=4x4", "problem: key 'dtype' is missing");
   refused(OP "c=1,in=2x2,out=4x4,dtype=f32", "problem: key 'n' is missing");
   unknown_operator("a\nb:n=1", "problem: unknown operator 'a?b' (");

@@ -52,12 +52,12 @@ static void a_problem_prints_the_keys_that_its_operator_has(void **state) {
             "adaptive_avg_pool2d_backward:n=1,c=1,in=2x2,out=1x1,dtype=f32,layout=nchw");
   refused("upsample_nearest2d_backward:n=1,c=1,in=2x2,out=4x4,dtype=f32,align_corners=0",
           "problem: key 'align_corners': upsample_nearest2d_backward has no such key (n, c, in, out, dtype, "
-          "layout, scale)");
-  refused(
-      "adaptive_avg_pool2d_backward:n=1,c=1,in=2x2,out=1x1,dtype=f32,scale=2",
-      "problem: key 'scale': adaptive_avg_pool2d_backward has no such key (n, c, in, out, dtype, layout)");
+          "layout, stride, scale)");
+  refused("adaptive_avg_pool2d_backward:n=1,c=1,in=2x2,out=1x1,dtype=f32,scale=2",
+          "problem: key 'scale': adaptive_avg_pool2d_backward has no such key (n, c, in, out, dtype, layout, "
+          "stride)");
   refused("adaptive_avg_pool2d_backward:n=1,c=1,in=2x2,out=1x1,dtype=f32,size=2",
-          "problem: unknown key 'size' (n, c, in, out, dtype, layout)");
+          "problem: unknown key 'size' (n, c, in, out, dtype, layout, stride)");
 }
 
 #define POOL "avg_pool2d_backward:n=1,c=1,"

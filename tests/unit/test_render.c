@@ -134,6 +134,19 @@ static void views_show_the_problem_but_not_the_batch(void **state) {
   assert_fails("$(p.outer)", "t.kernel:1: unknown field 'outer' of problem");
 }
 
+static void views_show_where_the_elements_of_grad_output_lie(void **state) {
+  (void)state;
+  static const char fields[] = "$(tostring(p.strided)) $(p.pixel_stride) $(p.row_stride) $(p.plane_stride) "
+                               "$(p.slice_stride) $(p.batch_slices) $(p.batch_stride) $(p.out_reach)\n";
+#define UPSAMPLE "upsample_bilinear2d_backward:n=2,c=3,in=4x4,out=8x8,dtype=f32"
+  assert_renders_with(FAMILY(""), fields, NULL, UPSAMPLE, "false 1 8 64 64 1 64 64\n");
+  assert_renders_with(FAMILY(""), fields, NULL, UPSAMPLE ",layout=nhwc", "false 3 24 192 192 1 192 192\n");
+  assert_renders_with(FAMILY(""), fields, NULL, UPSAMPLE ",stride=300x100x9x1", "true 1 9 72 100 1 100 71\n");
+  assert_renders_with(FAMILY(""), fields, NULL, UPSAMPLE ",stride=500x100x9x1", "true 1 9 72 100 3 500 71\n");
+  assert_renders_with(FAMILY(""), fields, NULL, UPSAMPLE ",layout=nhwc,stride=500x1x40x4",
+                      "true 4 40 320 500 1 500 311\n");
+}
+
 static void taps_outside_of_an_axis_are_errors(void **state) {
   (void)state;
   assert_fails("$(p.axes[3].first(4))", "t.kernel:1: first: position 4 is outside 0..3");
@@ -375,6 +388,7 @@ int main(void) {
       cmocka_unit_test(literals_are_exact_in_the_type_of_the_arithmetic),
       cmocka_unit_test(every_float_literal_reads_back_as_the_same_float),
       cmocka_unit_test(views_show_the_problem_but_not_the_batch),
+      cmocka_unit_test(views_show_where_the_elements_of_grad_output_lie),
       cmocka_unit_test(taps_outside_of_an_axis_are_errors),
       cmocka_unit_test(views_outlive_the_problem_they_were_made_of),
       cmocka_unit_test(emit_that_was_kept_writes_to_the_rendering_at_hand_only),

@@ -6,11 +6,8 @@
 #include "base/clock.h"
 #include "device/recorded.h"
 
-#define LOG_BYTES 2000 // of a compiler's words that go into a message
-
 void gt_result_free(gt_result *result) {
   gt_buffer_free(&result->message);
-  gt_buffer_free(&result->code);
   gt_samples_free(&result->samples);
   *result = (gt_result){0};
 }
@@ -24,9 +21,6 @@ static void set_failed(gt_result *result, gt_outcome outcome, gt_status status, 
 // Turns an error of the device layer into an outcome.
 static void set_error(gt_session *session, gt_result *result, const gt_error *error) {
   switch (error->status) {
-  case GT_COMPILE:
-    set_failed(result, GT_OUTCOME_COMPILE_ERROR, GT_COMPILE, error->text);
-    break;
   case GT_OUT_OF_MEMORY:
     set_failed(result, GT_OUTCOME_OUT_OF_MEMORY, GT_OUT_OF_MEMORY, error->text);
     break;
@@ -36,19 +30,8 @@ static void set_error(gt_session *session, gt_result *result, const gt_error *er
   }
 }
 
-static gt_status compile(gt_session *session, const gt_variant *variant, gt_result *result, gt_error *error) {
-  gt_buffer log = {0};
-  session->progress(session->context, "compile");
-  double start = gt_seconds();
-  gt_status status = session->open.backend->compile(session->open.device, session->open.fingerprint.arch,
-                                                    variant->source, &result->code, &log, error);
-  result->compile_ms = 1e3 * (gt_seconds() - start);
-  if (status == GT_COMPILE) {
-    gt_buffer_print(&result->message, "%s", error->text);
-    if (log.length) gt_buffer_print(&result->message, "\n%.*s", LOG_BYTES, log.data);
-  }
-  gt_buffer_free(&log);
-  return status;
+static gt_status load(gt_bench *bench, const gt_built *built, gt_loaded *loaded, gt_error *error) {
+  return gt_loaded_open(bench, built->variant, built->code, built->size, loaded, error);
 }
 
 // Runs the variant once on a slot; *ok is false when canaries or (if it is to be checked) values are wrong:
@@ -57,7 +40,9 @@ static gt_status run_once(gt_session *session, gt_expected *expected, gt_loaded 
                           uint32_t poison, bool check, gt_result *result, uint64_t *hash, bool *ok,
                           gt_error *error) {
   session->progress(session->context, "launch");
+  double start = gt_seconds();
   gt_status status = gt_loaded_run(loaded, slot, poison, ok, &result->message, error);
+  result->device_s += gt_seconds() - start;
   if (status != GT_OK) return status;
   if (!*ok) {
     set_failed(result, GT_OUTCOME_OUT_OF_BOUNDS, GT_WRONG_RESULT, "");
@@ -78,7 +63,9 @@ static gt_status check_results(gt_session *session, gt_expected *expected, gt_lo
     // Nothing to compare, but a scripted device fails and hangs here as others do.
     session->progress(session->context, "launch");
     bool intact;
+    double start = gt_seconds();
     gt_status status = gt_loaded_run(loaded, 0, GT_POISON_FIRST, &intact, &result->message, error);
+    result->device_s += gt_seconds() - start;
     if (status == GT_OK && session->open.backend == &gt_backend_recorded &&
         gt_recorded_wrong(loaded->kernels[0]))
       set_failed(result, GT_OUTCOME_WRONG_RESULT, GT_WRONG_RESULT, "the script says that this is wrong");
@@ -105,32 +92,34 @@ static gt_status time_variant(gt_session *session, gt_loaded *loaded, const gt_t
                               gt_result *result, gt_error *error) {
   session->progress(session->context, "time");
   loaded->warm = timing->warm;
-  return gt_timing_run(timing, gt_loaded_batch, loaded, &result->samples, error);
+  double start = gt_seconds();
+  gt_status status = gt_timing_run(timing, gt_loaded_batch, loaded, &result->samples, error);
+  result->device_s += gt_seconds() - start;
+  return status;
 }
 
-void gt_session_trial(gt_session *session, const gt_variant *variant, bool check, bool time,
-                      const gt_timing_options *timing, gt_result *result) {
+void gt_session_trial(gt_session *session, const gt_built *built, bool check, const gt_timing_options *timing,
+                      gt_result *result) {
   gt_error error = {0};
   gt_loaded loaded = {0};
   *result = (gt_result){.info = {-1, -1, -1, -1}};
   gt_status status = session->prepared ? GT_OK : gt_fail(&error, GT_USAGE, "no problem is prepared");
-  if (status == GT_OK) status = compile(session, variant, result, &error);
-  if (status == GT_OK)
-    status =
-        gt_loaded_open(&session->bench, variant, result->code.data, result->code.length, &loaded, &error);
+  if (status == GT_OK) {
+    session->progress(session->context, "load");
+    status = load(&session->bench, built, &loaded, &error);
+  }
   if (status == GT_OK) {
     result->info = loaded.info;
-    status = check_results(session, &session->expected, &loaded, variant, check, result, &error);
+    status = check_results(session, &session->expected, &loaded, built->variant, check, result, &error);
   }
-  if (status == GT_OK && result->outcome == GT_OUTCOME_OK && time)
+  if (status == GT_OK && result->outcome == GT_OUTCOME_OK && timing)
     status = time_variant(session, &loaded, timing, result, &error);
   if (status != GT_OK) set_error(session, result, &error);
   gt_loaded_close(&loaded);
 }
 
-gt_status gt_session_problem(gt_session *session, const gt_problem *problem, const gt_variant *direct,
-                             gt_result *direct_result, gt_buffer *note, gt_error *error) {
-  *direct_result = (gt_result){0};
+gt_status gt_session_problem(gt_session *session, const gt_problem *problem, gt_buffer *note,
+                             gt_error *error) {
   session->prepared = false;
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);
@@ -149,15 +138,19 @@ gt_status gt_session_problem(gt_session *session, const gt_problem *problem, con
     gt_buffer_print(note,
                     "only %lld of %lld outer indices fit into the device's memory, and times are of these",
                     (long long)session->bench.outer, (long long)gt_problem_outer(problem));
-  if (!direct || !session->open.backend->executes) return GT_OK;
+  return GT_OK;
+}
 
-  gt_session_trial(session, direct, true, false, NULL, direct_result);
-  if (direct_result->outcome == GT_OUTCOME_OK) {
-    status = gt_expected_keep(&session->expected, 0, error);
-    if (gt_expected_is_partial(&session->expected))
-      gt_buffer_print(note, "%sonly the first and last 512 MiB are compared with direct",
-                      note->length ? "; " : "");
-  }
+gt_status gt_session_direct(gt_session *session, const gt_built *direct, gt_result *result, gt_buffer *note,
+                            gt_error *error) {
+  *result = (gt_result){.info = {-1, -1, -1, -1}};
+  if (!session->prepared) return gt_fail(error, GT_USAGE, "no problem is prepared");
+  if (!session->open.backend->executes) return GT_OK;
+  gt_session_trial(session, direct, true, NULL, result);
+  if (result->outcome != GT_OUTCOME_OK) return GT_OK;
+  gt_status status = gt_expected_keep(&session->expected, 0, error);
+  if (gt_expected_is_partial(&session->expected))
+    gt_buffer_print(note, "only the first and last 512 MiB are compared with direct");
   return status;
 }
 
@@ -168,7 +161,7 @@ void gt_session_close(gt_session *session) {
   gt_device_close(&session->open);
 }
 
-void gt_session_retime(gt_session *session, const gt_variant *variants, size_t count,
+void gt_session_retime(gt_session *session, const gt_built *variants, size_t count,
                        const gt_timing_options *timing, gt_result *results) {
   gt_loaded *loaded = gt_alloc(count * sizeof *loaded);
   int *batch = gt_alloc(count * sizeof *batch);
@@ -177,14 +170,16 @@ void gt_session_retime(gt_session *session, const gt_variant *variants, size_t c
     gt_result *result = &results[i];
     *result = (gt_result){.info = {-1, -1, -1, -1}};
     gt_status status = session->prepared ? GT_OK : gt_fail(&error, GT_USAGE, "no problem is prepared");
-    if (status == GT_OK) status = compile(session, &variants[i], result, &error);
-    if (status == GT_OK)
-      status = gt_loaded_open(&session->bench, &variants[i], result->code.data, result->code.length,
-                              &loaded[i], &error);
+    if (status == GT_OK) {
+      session->progress(session->context, "load");
+      status = load(&session->bench, &variants[i], &loaded[i], &error);
+    }
     if (status == GT_OK) {
       session->progress(session->context, "time");
+      double begin = gt_seconds();
       loaded[i].warm = timing->warm;
       status = gt_timing_calibrate(timing, gt_loaded_batch, &loaded[i], &batch[i], &error);
+      result->device_s += gt_seconds() - begin;
     }
     if (status != GT_OK) set_error(session, result, &error);
   }
@@ -196,6 +191,7 @@ void gt_session_retime(gt_session *session, const gt_variant *variants, size_t c
     for (size_t i = 0; i < count && !session->broken; i++) {
       double us;
       if (results[i].status != GT_OK) continue;
+      double begin = gt_seconds();
       if (gt_loaded_batch(&loaded[i], batch[i], &us, &error) == GT_OK) {
         gt_samples_add(&results[i].samples, us / batch[i]);
         steady =
@@ -203,6 +199,7 @@ void gt_session_retime(gt_session *session, const gt_variant *variants, size_t c
       } else {
         set_error(session, &results[i], &error);
       }
+      results[i].device_s += gt_seconds() - begin;
     }
     if (steady || gt_seconds() - start > timing->max_seconds * (double)count) break;
   }
@@ -224,7 +221,7 @@ static void *store_values(const gt_problem *problem, const double *values) {
   return array;
 }
 
-void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_variant *variant,
+void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_built *built,
                        const double *grad_output, const double *reference, const double *term,
                        gt_result *result) {
   gt_error error = {0};
@@ -243,10 +240,12 @@ void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_
     free(values);
   }
   if (status == GT_OK) status = gt_expected_from_values(&bench, reference, term, &expected, &error);
-  if (status == GT_OK) status = compile(session, variant, result, &error);
+  if (status == GT_OK) {
+    session->progress(session->context, "load");
+    status = load(&bench, built, &loaded, &error);
+  }
   if (status == GT_OK)
-    status = gt_loaded_open(&bench, variant, result->code.data, result->code.length, &loaded, &error);
-  if (status == GT_OK) status = check_results(session, &expected, &loaded, variant, true, result, &error);
+    status = check_results(session, &expected, &loaded, built->variant, true, result, &error);
   if (status != GT_OK) set_error(session, result, &error);
   gt_loaded_close(&loaded);
   gt_expected_close(&expected);

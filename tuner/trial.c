@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "device/recorded.h"
+#include "tuner/compare.h"
 
 void gt_result_free(gt_result *result) {
   gt_buffer_free(&result->message);
@@ -34,58 +35,91 @@ static gt_status load(gt_bench *bench, const gt_built *built, gt_loaded *loaded,
   return gt_loaded_open(bench, built->variant, built->code, built->size, loaded, error);
 }
 
-// Runs the variant once on a slot; *ok is false when canaries or (if it is to be checked) values are wrong:
-// then result says so.
-static gt_status run_once(gt_session *session, gt_expected *expected, gt_loaded *loaded, int slot,
-                          uint32_t poison, bool check, gt_result *result, uint64_t *hash, bool *ok,
-                          gt_error *error) {
+// Runs the variant once on a slot; *ok is false when canaries are damaged: then result says so.
+static gt_status run_once(gt_session *session, gt_loaded *loaded, int slot, uint32_t poison,
+                          gt_result *result, bool *ok, gt_error *error) {
   session->progress(session->context, "launch");
   double start = gt_seconds();
   gt_status status = gt_loaded_run(loaded, slot, poison, ok, &result->message, error);
   result->device_s += gt_seconds() - start;
-  if (status != GT_OK) return status;
-  if (!*ok) {
-    set_failed(result, GT_OUTCOME_OUT_OF_BOUNDS, GT_WRONG_RESULT, "");
-    return GT_OK;
-  }
-  if (!check) return GT_OK;
+  if (status == GT_OK && !*ok) set_failed(result, GT_OUTCOME_OUT_OF_BOUNDS, GT_WRONG_RESULT, "");
+  return status;
+}
+
+// On a device that executes nothing there is nothing to compare, but it fails and hangs here as others do.
+static gt_status run_scripted(gt_session *session, gt_loaded *loaded, gt_result *result, gt_error *error) {
+  bool intact;
+  gt_status status = run_once(session, loaded, 0, GT_POISON_FIRST, result, &intact, error);
+  if (status == GT_OK && session->open.backend == &gt_backend_recorded &&
+      gt_recorded_wrong(loaded->kernels[0]))
+    set_failed(result, GT_OUTCOME_WRONG_RESULT, GT_WRONG_RESULT, "the script says that this is wrong");
+  return status;
+}
+
+// A run and the comparison of its result. *hash identifies the result's bits.
+static gt_status run_and_compare(gt_session *session, gt_expected *expected, gt_loaded *loaded, int slot,
+                                 uint32_t poison, gt_result *result, uint64_t *hash, bool *ok,
+                                 gt_error *error) {
+  gt_status status = run_once(session, loaded, slot, poison, result, ok, error);
+  if (status != GT_OK || !*ok) return status;
   session->progress(session->context, "check");
-  status = gt_expected_compare(expected, slot, poison, ok, &result->message, hash, error);
+  status = gt_compare_slot(expected, slot, poison, ok, &result->message, hash, error);
   if (status == GT_OK && !*ok) set_failed(result, GT_OUTCOME_WRONG_RESULT, GT_WRONG_RESULT, "");
   return status;
 }
 
-// Two runs from differently poisoned memory. The result of the first stays in slot 0 when there are several
-// slots.
-static gt_status check_results(gt_session *session, gt_expected *expected, gt_loaded *loaded,
-                               const gt_variant *variant, bool check, gt_result *result, gt_error *error) {
-  if (!session->open.backend->executes) {
-    // Nothing to compare, but a scripted device fails and hangs here as others do.
-    session->progress(session->context, "launch");
-    bool intact;
-    double start = gt_seconds();
-    gt_status status = gt_loaded_run(loaded, 0, GT_POISON_FIRST, &intact, &result->message, error);
-    result->device_s += gt_seconds() - start;
-    if (status == GT_OK && session->open.backend == &gt_backend_recorded &&
-        gt_recorded_wrong(loaded->kernels[0]))
-      set_failed(result, GT_OUTCOME_WRONG_RESULT, GT_WRONG_RESULT, "the script says that this is wrong");
-    return status;
-  }
+static int second_slot(const gt_loaded *loaded) {
+  return loaded->bench->slots > 1 ? 1 : 0;
+}
+
+// Two runs from differently poisoned memory, compared as they are read.
+static gt_status check_step_by_step(gt_session *session, gt_expected *expected, gt_loaded *loaded,
+                                    const gt_variant *variant, gt_result *result, gt_error *error) {
   uint64_t first = 0, second = 0;
   bool ok;
   gt_status status =
-      run_once(session, expected, loaded, 0, GT_POISON_FIRST, check, result, &first, &ok, error);
-  if (status == GT_OK) result->checked = check;
-  if (status != GT_OK || !ok || !check) return status;
-  int slot = loaded->bench->slots > 1 ? 1 : 0;
-  status = run_once(session, expected, loaded, slot, GT_POISON_SECOND, check, result, &second, &ok, error);
+      run_and_compare(session, expected, loaded, 0, GT_POISON_FIRST, result, &first, &ok, error);
+  if (status == GT_OK) result->checked = true;
+  if (status != GT_OK || !ok) return status;
+  status = run_and_compare(session, expected, loaded, second_slot(loaded), GT_POISON_SECOND, result, &second,
+                           &ok, error);
   if (status != GT_OK) return status;
   if (result->outcome == GT_OUTCOME_WRONG_RESULT)
     result->outcome = GT_OUTCOME_UNSTABLE_RESULT; // right once and wrong once
   else if (ok && variant->reproducible && first != second)
-    set_failed(result, GT_OUTCOME_UNSTABLE_RESULT, GT_WRONG_RESULT,
-               "two runs on the same values gave different bits, both within the tolerance");
+    set_failed(result, GT_OUTCOME_UNSTABLE_RESULT, GT_WRONG_RESULT, GT_COMPARE_UNSTABLE);
   return GT_OK;
+}
+
+// The same two runs, judged by the session's judge, who is left at work.
+static gt_status check_aside(gt_session *session, gt_loaded *loaded, const gt_variant *variant,
+                             gt_result *result, gt_error *error) {
+  static const uint32_t poisons[] = {GT_POISON_FIRST, GT_POISON_SECOND};
+  gt_status status = GT_OK;
+  bool ok = true;
+  for (int run = 0; run < 2 && status == GT_OK && ok; run++) {
+    int slot = run ? second_slot(loaded) : 0;
+    status = run_once(session, loaded, slot, poisons[run], result, &ok, error);
+    double start = gt_seconds();
+    if (status == GT_OK && ok) status = gt_judge_take(&session->judge, run, slot, poisons[run], error);
+    result->device_s += gt_seconds() - start;
+  }
+  result->checked = status == GT_OK;
+  if (status == GT_OK && ok) gt_judge_start(&session->judge, variant->reproducible);
+  return status;
+}
+
+// Waits for the judge. What a wrong kernel took is of no interest.
+static void take_judgement(gt_session *session, gt_result *result) {
+  if (!session->judge.is_running) return;
+  session->progress(session->context, "check");
+  gt_buffer what = {0};
+  gt_outcome outcome = gt_judge_end(&session->judge, &what);
+  if (outcome != GT_OUTCOME_OK && result->outcome == GT_OUTCOME_OK) {
+    set_failed(result, outcome, GT_WRONG_RESULT, what.data ? what.data : "");
+    gt_samples_free(&result->samples);
+  }
+  gt_buffer_free(&what);
 }
 
 static gt_status time_variant(gt_session *session, gt_loaded *loaded, const gt_timing_options *timing,
@@ -102,6 +136,7 @@ void gt_session_trial(gt_session *session, const gt_built *built, bool check, co
                       gt_result *result) {
   gt_error error = {0};
   gt_loaded loaded = {0};
+  bool ok;
   *result = (gt_result){.info = {-1, -1, -1, -1}};
   gt_status status = session->prepared ? GT_OK : gt_fail(&error, GT_USAGE, "no problem is prepared");
   if (status == GT_OK) {
@@ -110,17 +145,28 @@ void gt_session_trial(gt_session *session, const gt_built *built, bool check, co
   }
   if (status == GT_OK) {
     result->info = loaded.info;
-    status = check_results(session, &session->expected, &loaded, built->variant, check, result, &error);
+    if (!session->open.backend->executes)
+      status = run_scripted(session, &loaded, result, &error);
+    else if (!check)
+      status = run_once(session, &loaded, 0, GT_POISON_FIRST, result, &ok, &error);
+    else if (gt_judge_can(&session->bench))
+      status = check_aside(session, &loaded, built->variant, result, &error);
+    else
+      status = check_step_by_step(session, &session->expected, &loaded, built->variant, result, &error);
   }
+  // On a CPU the judge would take from the kernel what is to be timed.
+  if (session->open.fingerprint.is_cpu) take_judgement(session, result);
   if (status == GT_OK && result->outcome == GT_OUTCOME_OK && timing)
     status = time_variant(session, &loaded, timing, result, &error);
   if (status != GT_OK) set_error(session, result, &error);
+  take_judgement(session, result);
   gt_loaded_close(&loaded);
 }
 
 gt_status gt_session_problem(gt_session *session, const gt_problem *problem, gt_buffer *note,
                              gt_error *error) {
   session->prepared = false;
+  gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);
   session->progress(session->context, "prepare");
@@ -133,6 +179,7 @@ gt_status gt_session_problem(gt_session *session, const gt_problem *problem, gt_
       return status;
     }
   }
+  gt_judge_open(&session->expected, &session->judge);
   session->prepared = true;
   if (session->bench.outer < gt_problem_outer(problem))
     gt_buffer_print(note,
@@ -155,6 +202,7 @@ gt_status gt_session_direct(gt_session *session, const gt_built *direct, gt_resu
 }
 
 void gt_session_close(gt_session *session) {
+  gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);
   session->prepared = false;
@@ -245,7 +293,7 @@ void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_
     status = load(&bench, built, &loaded, &error);
   }
   if (status == GT_OK)
-    status = check_results(session, &expected, &loaded, built->variant, true, result, &error);
+    status = check_step_by_step(session, &expected, &loaded, built->variant, result, &error);
   if (status != GT_OK) set_error(session, result, &error);
   gt_loaded_close(&loaded);
   gt_expected_close(&expected);

@@ -3,7 +3,7 @@
 #define GT_TUNER_TRIAL_H
 
 #include "cache/cache.h"
-#include "tuner/expected.h"
+#include "tuner/judge.h"
 #include "tuner/workshop.h"
 
 typedef struct {
@@ -11,7 +11,8 @@ typedef struct {
   bool prepared;       // bench and expected are those of a problem
   gt_bench bench;
   gt_expected expected;
-  bool broken; // the device reported a failed launch: nothing after it can be trusted
+  gt_judge judge; // of its results
+  bool broken;    // the device reported a failed launch: nothing after it can be trusted
   void (*progress)(void *context, const char *phase);
   void *context;
 } gt_session;

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "tuner/reference.h"
 
 #define REFERENCE_ELEMENTS \
   ((int64_t)1 << 22) // outputs (or inputs, if more) that the reference is computed for
 #define REFERENCE_SLICE_LIMIT ((int64_t)1 << 28) // of one slice: 2 GiB of doubles per array
+#define REFERENCE_GROUPS 32                      // that threads take one at a time
 #define KEPT_BYTES ((int64_t)1 << 30)
 
 static int64_t smaller(int64_t a, int64_t b) {
@@ -41,26 +43,57 @@ static void choose_slices(gt_expected *expected) {
   expected->slices = spread_over(bench->outer, expected->n_slices);
 }
 
-// grad_output of the chosen slices and channels, as the bench generated it.
-static double *make_inputs(const gt_expected *expected) {
+// grad_output of the chosen channels of slices from … to-1 of those chosen, as the bench generated it.
+static double *make_inputs(const gt_expected *expected, int64_t from, int64_t to) {
   const gt_bench *bench = expected->bench;
   gt_dtype dtype = bench->problem.dtype;
   int64_t out = product(bench->problem.out), inner = gt_problem_inner(&bench->problem);
-  double *values = gt_alloc((size_t)(expected->n_slices * out * expected->n_channels) * sizeof *values),
-         *to = values;
+  double *values = gt_alloc((size_t)((to - from) * out * expected->n_channels) * sizeof *values),
+         *next = values;
   void *row = gt_alloc((size_t)inner * gt_dtype_bytes(dtype));
   gt_inputs inputs;
   gt_inputs_open(&inputs, dtype);
-  for (int64_t s = 0; s < expected->n_slices; s++)
+  for (int64_t s = from; s < to; s++)
     for (int64_t p = 0; p < out; p++) {
       gt_inputs_fill(&inputs, (uint64_t)(expected->slices[s] * bench->out_slice + p * inner), (size_t)inner,
                      row);
       for (int64_t c = 0; c < expected->n_channels; c++)
-        *to++ = gt_storage_load(dtype, row, (size_t)expected->channels[c]);
+        *next++ = gt_storage_load(dtype, row, (size_t)expected->channels[c]);
     }
   gt_inputs_close(&inputs);
   free(row);
   return values;
+}
+
+// The reference is made in groups of slices.
+typedef struct {
+  gt_expected *expected;
+  gt_problem part; // with the chosen channels only
+  int64_t groups;
+  gt_error errors[REFERENCE_GROUPS];
+} making;
+
+static void make_group(void *context, size_t index) {
+  making *m = context;
+  gt_expected *expected = m->expected;
+  int64_t from = expected->n_slices * (int64_t)index / m->groups;
+  int64_t to = expected->n_slices * (int64_t)(index + 1) / m->groups;
+  int64_t at = from * product(m->part.in) * expected->n_channels;
+  double *inputs = make_inputs(expected, from, to);
+  m->errors[index].status = gt_reference(&m->part, to - from, inputs, expected->reference + at,
+                                         expected->term + at, &m->errors[index]);
+  free(inputs);
+}
+
+static gt_status make_reference(gt_expected *expected, gt_error *error) {
+  making m = {.expected = expected,
+              .part = expected->bench->problem,
+              .groups = smaller(expected->n_slices, REFERENCE_GROUPS)};
+  if (m.part.layout == GT_NHWC) m.part.c = expected->n_channels;
+  gt_parallel((size_t)m.groups, make_group, &m);
+  for (int64_t i = 0; i < m.groups; i++)
+    if (m.errors[i].status != GT_OK) return gt_fail(error, m.errors[i].status, "%s", m.errors[i].text);
+  return GT_OK;
 }
 
 // The largest weight that each spatial position is multiplied with: the reference's largest term when all
@@ -97,12 +130,8 @@ gt_status gt_expected_open(gt_bench *bench, gt_expected *expected, gt_error *err
     status = gt_reference_terms(&bench->problem, &expected->terms, error);
   if (status == GT_OK) status = make_weights(expected, error);
   if (status == GT_OK) {
-    gt_problem part = bench->problem;
-    if (part.layout == GT_NHWC) part.c = expected->n_channels;
-    double *inputs = make_inputs(expected);
     allocate_reference(expected);
-    status = gt_reference(&part, expected->n_slices, inputs, expected->reference, expected->term, error);
-    free(inputs);
+    status = make_reference(expected, error);
   }
   if (status != GT_OK) gt_expected_close(expected);
   return status;

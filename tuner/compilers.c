@@ -10,7 +10,8 @@
 #define START_ATTEMPTS 3               // compiler processes in a row that die before they can compile
 #define QUIT_SECONDS 5.0
 #define SLICE_SECONDS 0.5 // of a wait, after which it is seen whether there still is a compiler process
-#define LOG_BYTES 2000    // of a compiler's words that go into a message
+#define SHORT_SLICE_SECONDS 0.02
+#define LOG_BYTES 2000 // of a compiler's words that go into a message
 
 typedef enum { WAITING, RUNNING, DONE } job_state;
 
@@ -37,6 +38,7 @@ struct gt_compilers {
   job **jobs;                   // in the order in which they were asked for
   size_t n_jobs, capacity;
   compiler *compilers;
+  const bool *awaited; // whether the code is there that somebody waits for; NULL: nobody does
   int failed_starts;
   gt_error broken; // why no compiler process can be had; status GT_OK: they can
   gt_compilers_counts counts;
@@ -227,6 +229,7 @@ static compiler *find_free(gt_compilers *all) {
 static void attend(void *context) {
   gt_compilers *all = context;
   for (int i = 0; i < all->options.jobs; i++) hear(all, &all->compilers[i]);
+  if (all->options.on_demand && (!all->awaited || *all->awaited)) return;
   for (size_t i = 0; i < all->n_jobs && all->broken.status == GT_OK; i++) {
     if (all->jobs[i]->state != WAITING) continue;
     compiler *c = find_free(all);
@@ -295,16 +298,25 @@ void gt_compilers_ask(gt_compilers *all, const gt_variant *variant) {
   (void)gt_child_loop_run(all->loop, 0, NULL); // on its way at once
 }
 
+static bool any_runs(const gt_compilers *all) {
+  for (int i = 0; i < all->options.jobs; i++)
+    if (all->compilers[i].job) return true;
+  return false;
+}
+
 gt_status gt_compilers_get(gt_compilers *all, const gt_variant *variant, const gt_compiled **compiled,
                            gt_error *error) {
   job *j = ask(all, variant);
+  bool goes_on = true;
   *compiled = &j->result;
-  while (!j->finished) {
-    if (all->broken.status != GT_OK) return gt_fail(error, all->broken.status, "%s", all->broken.text);
-    if (!gt_child_loop_run(all->loop, SLICE_SECONDS, &j->finished))
-      return gt_fail(error, GT_INTERRUPTED, "interrupted");
-  }
-  return GT_OK;
+  all->awaited = &j->finished;
+  while (goes_on && !j->finished && all->broken.status == GT_OK)
+    goes_on = gt_child_loop_run(all->loop, SLICE_SECONDS, &j->finished);
+  all->awaited = NULL;
+  while (goes_on && all->options.on_demand && any_runs(all))
+    goes_on = gt_child_loop_run(all->loop, SHORT_SLICE_SECONDS, NULL);
+  if (!goes_on) return gt_fail(error, GT_INTERRUPTED, "interrupted");
+  return j->finished ? GT_OK : gt_fail(error, all->broken.status, "%s", all->broken.text);
 }
 
 bool gt_compilers_has(const gt_compilers *all, const gt_variant *variant) {

@@ -18,6 +18,7 @@ typedef struct {
   const gt_fingerprint *fingerprint;
   double seconds; // that a compilation may take
   int jobs;       // compiler processes at most, 1 or more; they are started when they are needed
+  bool on_demand; // they work only while gt_compilers_get waits: for a device that is the CPU they run on
 } gt_compilers_options;
 
 // What became of a source.

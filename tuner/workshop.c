@@ -190,7 +190,8 @@ static gt_compilers *compilers_of(gt_workshop *workshop) {
                                                                 .device = alone ? NULL : workshop->device,
                                                                 .fingerprint = &workshop->fingerprint,
                                                                 .seconds = workshop->options.compile_seconds,
-                                                                .jobs = workshop->options.compile_jobs});
+                                                                .jobs = workshop->options.compile_jobs,
+                                                                .on_demand = workshop->fingerprint.is_cpu});
   gt_compilers_use_store(workshop->compilers, workshop->store);
   return workshop->compilers;
 }

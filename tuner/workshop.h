@@ -58,7 +58,8 @@ const char *gt_workshop_note(const gt_workshop *workshop);
 // Where code objects are found that were compiled before, and kept. Borrowed; NULL: nowhere.
 void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store);
 
-// Has a variant compiled while other things go on, after those that were asked for before.
+// Has a variant compiled while other things go on, after those that were asked for before. Where the device
+// is the CPU that compilers run on, not while it has work: times would be those of both.
 void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant);
 // Waits for its code, or for what came of it (tuner/compilers.h).
 gt_status gt_workshop_code(gt_workshop *workshop, const gt_variant *variant, const gt_compiled **compiled,

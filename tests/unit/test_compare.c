@@ -3,12 +3,15 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/parallel.h"
 #include "tuner/compare.h"
+#include "tuner/judge.h"
 #include "tuner/storage.h"
 
 #define POISON 0x7fff7fffu
@@ -184,6 +187,65 @@ static void the_result_of_direct_covers_what_the_reference_does_not(void **state
   release(&f);
 }
 
+static void the_judge_tells_wrong_from_unstable(void **state) {
+  (void)state;
+  char path[] = "/tmp/gathertune-judge-XXXXXX", name[64];
+  int file = mkstemp(path);
+  assert_true(file >= 0 && write(file, "{}", 2) == 2); // a device whose memory can be written and read
+  close(file);
+  snprintf(name, sizeof name, "recorded:%s", path);
+  gt_open_device open;
+  gt_error error = {0};
+  if (gt_device_open(name, &open, &error) != GT_OK) fail_msg("%s", error.text);
+  unlink(path);
+  fixture f;
+  make(&f, problems[0]);
+  f.bench.open = &open;
+  assert_true(gt_judge_can(&f.bench));
+  assert_int_equal(gt_guarded_make(&open, "grad_input", f.total * 4, 2, &f.bench.grad_input, &error), GT_OK);
+
+  static const struct {
+    double first, second; // what is added to one element
+    bool reproducible;
+    gt_outcome outcome;
+    const char *what;
+  } cases[] = {
+      {0, 0, true, GT_OUTCOME_OK, ""},
+      {0, 0, false, GT_OUTCOME_OK, ""},
+      {1, 1, true, GT_OUTCOME_WRONG_RESULT, "1 of 21000 compared elements are wrong"},
+      {1, 0, true, GT_OUTCOME_WRONG_RESULT, "the reference says"},
+      {0, 1, true, GT_OUTCOME_UNSTABLE_RESULT, "1 of 21000 compared elements are wrong"},
+      {0, 5e-7, true, GT_OUTCOME_UNSTABLE_RESULT, "gave different bits"},
+      {0, 5e-7, false, GT_OUTCOME_OK, ""},
+  };
+  gt_judge judge;
+  gt_judge_open(&f.expected, &judge);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int run = 0; run < 2; run++) {
+      float *values = (float *)(void *)f.result, right = values[77];
+      values[77] += (float)(run ? cases[i].second : cases[i].first);
+      assert_int_equal(open.backend->write(open.device, gt_guarded_slot(&f.bench.grad_input, run), values,
+                                           (size_t)f.total * 4, &error),
+                       GT_OK);
+      values[77] = right;
+      assert_int_equal(gt_judge_take(&judge, run, run, POISON, &error), GT_OK);
+    }
+    gt_buffer what = {0};
+    gt_judge_start(&judge, cases[i].reproducible);
+    assert_int_equal(gt_judge_end(&judge, &what), cases[i].outcome);
+    if (*cases[i].what ? !strstr(what.data, cases[i].what) : what.length != 0)
+      fail_msg("%zu: %s", i, what.data);
+    gt_buffer_free(&what);
+    assert_int_equal(gt_judge_end(&judge, NULL), GT_OUTCOME_OK); // nothing was started
+  }
+  gt_judge_start(&judge, true);
+  gt_judge_close(&judge); // also while it is at work
+  gt_guarded_free(&open, &f.bench.grad_input);
+  f.bench.open = NULL;
+  release(&f);
+  gt_device_close(&open);
+}
+
 static atomic_int calls[1000];
 static void count_call(void *context, size_t index) {
   assert_ptr_equal(context, calls);
@@ -205,6 +267,7 @@ int main(void) {
       cmocka_unit_test(every_wrong_element_is_counted_and_the_first_one_described),
       cmocka_unit_test(what_was_never_written_is_told_as_that),
       cmocka_unit_test(the_result_of_direct_covers_what_the_reference_does_not),
+      cmocka_unit_test(the_judge_tells_wrong_from_unstable),
       cmocka_unit_test(parallel_work_is_done_once_each),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,21 @@ static void compiling_goes_on_while_the_device_works(void **state) {
   end(&r);
 }
 
+static void on_a_cpu_nothing_is_compiled_while_it_is_timed(void **state) {
+  (void)state;
+  run r;
+  start_script_with(&r,
+                    "{\"fingerprint\":{\"target\":\"opencl\",\"is_cpu\":true},\"compile_ms\":300,"
+                    "\"check_ms\":50}",
+                    "direct", 2);
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.tuned.compiled, 5);
+  // The first was compiled before the first trial. Two each at the same time, and then their trials.
+  if (r.tuned.seconds < r.tuned.device_seconds + 2 * 0.3 - 0.05)
+    fail_msg("%g s with %g s of the device", r.tuned.seconds, r.tuned.device_seconds);
+  end(&r);
+}
+
 static void several_compilers_work_at_the_same_time(void **state) {
   (void)state;
   run r;
@@ -284,6 +299,7 @@ static void an_interruption_ends_a_wait_for_a_compiler(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(compiling_goes_on_while_the_device_works),
+    cmocka_unit_test(on_a_cpu_nothing_is_compiled_while_it_is_timed),
     cmocka_unit_test(several_compilers_work_at_the_same_time),
     cmocka_unit_test(a_slow_compilation_shows_as_waiting_of_the_device),
     cmocka_unit_test(the_order_of_trials_does_not_depend_on_compiling),

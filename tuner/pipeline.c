@@ -104,7 +104,7 @@ static void look_at(gt_pipeline *pipeline, size_t index) {
 
 static void look_ahead(gt_pipeline *pipeline) {
   while (pipeline->ahead < pipeline->options.agenda->count &&
-         pipeline->ahead <= pipeline->at + GT_PIPELINE_AHEAD)
+         pipeline->ahead <= pipeline->at + pipeline->options.ahead)
     look_at(pipeline, pipeline->ahead++);
 }
 

@@ -10,10 +10,6 @@
 #include "tuner/agenda.h"
 #include "tuner/workshop.h"
 
-// How many items are rendered, and given to the compilers, ahead of the one on the device. One number for any
-// count of compilers: whoever makes agendas up as results come in is asked equally far ahead by all of them.
-#define GT_PIPELINE_AHEAD 32
-
 typedef struct gt_pipeline gt_pipeline;
 
 typedef struct {
@@ -23,6 +19,11 @@ typedef struct {
   const gt_problem *problem;
   const gt_agenda *agenda;
   const gt_timing_options *timing;
+  // How many items are rendered, and given to the compilers, ahead of the one on the device. Never a matter
+  // of how many compilers there are, nor of how fast: items that are chosen by results must be asked for at
+  // the same points of every run. The device does not wait while compiling takes no longer than so many
+  // trials.
+  size_t ahead;
   bool retry;       // takes nothing from the cache
   gt_trial *trials; // one zeroed per item; filled here, freed by the caller
 } gt_pipeline_options;

@@ -10,7 +10,8 @@
 #include "tuner/timing.h"
 
 #define DEFAULT_BUDGET 400
-#define FINALISTS 5 // beside the default and the stored winner
+#define LOOK_AHEAD 32 // trials that are compiled ahead: the agenda does not go by results
+#define FINALISTS 5   // beside the default and the stored winner
 
 typedef struct {
   gt_generator *generator;
@@ -301,6 +302,7 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
                                                        .problem = problem,
                                                        .agenda = &t.agenda,
                                                        .timing = &options->timing,
+                                                       .ahead = LOOK_AHEAD,
                                                        .retry = options->retry,
                                                        .trials = t.trials});
   status = try_all(&t, error);

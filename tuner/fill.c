@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/parallel.h"
 #include "generator/strides.h"
 #include "tuner/guard.h"
 #include "tuner/storage.h"
 
-#define CHUNK_BYTES ((int64_t)16 << 20)
+#define CHUNK_BYTES ((int64_t)64 << 20)
+#define PIECE_ELEMENTS ((size_t)1 << 20) // of generated values, that a thread takes at a time
 
 // A stretch of the tensor's memory that is put together on the host and then written.
 typedef struct {
@@ -29,6 +31,26 @@ static gt_status flush(chunk *c, gt_error *error) {
   return status;
 }
 
+// A run of generated values, made in pieces.
+typedef struct {
+  const gt_inputs *inputs;
+  uint64_t first;
+  size_t count, element; // elements; bytes of one
+  char *to;
+} filling;
+
+static void fill_piece(void *context, size_t index) {
+  const filling *f = context;
+  size_t at = index * PIECE_ELEMENTS;
+  size_t count = f->count - at < PIECE_ELEMENTS ? f->count - at : PIECE_ELEMENTS;
+  gt_inputs_fill(f->inputs, f->first + at, count, f->to + at * f->element);
+}
+
+static void generate(const chunk *c, int64_t index, int64_t count, char *to) {
+  filling f = {&c->inputs, (uint64_t)index, (size_t)count, (size_t)c->element, to};
+  gt_parallel((f.count + PIECE_ELEMENTS - 1) / PIECE_ELEMENTS, fill_piece, &f);
+}
+
 // Adds `count` elements that lie together from `at` on; the first of them is number `index` of the values.
 // Calls go up in memory.
 static gt_status add(chunk *c, int64_t at, int64_t index, int64_t count, gt_error *error) {
@@ -45,7 +67,7 @@ static gt_status add(chunk *c, int64_t at, int64_t index, int64_t count, gt_erro
     if (c->values)
       memcpy(memory, c->values + index * c->element, (size_t)(n * c->element));
     else
-      gt_inputs_fill(&c->inputs, (uint64_t)index, (size_t)n, memory);
+      generate(c, index, n, memory);
     c->used = begin + n;
     at += n;
     index += n;
@@ -54,13 +76,12 @@ static gt_status add(chunk *c, int64_t at, int64_t index, int64_t count, gt_erro
   return status;
 }
 
-// One outer index: as a whole, or by rows or, channels-last, pixels with gaps between them.
+// One outer index of a strided tensor: by rows or, channels-last, pixels with gaps between them.
 static gt_status add_slice(chunk *c, const gt_problem *problem, int64_t outer, gt_error *error) {
   const int64_t *out = problem->out, inner = gt_problem_inner(problem);
   int64_t stride[GT_DIMENSIONS], index = outer * out[0] * out[1] * out[2] * inner;
   gt_strides_of(problem, stride);
   int64_t start = gt_strides_slice(problem, outer);
-  if (!problem->strided) return add(c, start, index, out[0] * out[1] * out[2] * inner, error);
   int64_t together = stride[4] == inner ? out[2] : 1; // pixels of a row
   gt_status status = GT_OK;
   for (int64_t z = 0; z < out[0]; z++)
@@ -78,7 +99,11 @@ gt_status gt_fill_gradient(gt_open_device *open, const gt_problem *problem, int6
   gt_status status = GT_OK;
   c.memory = gt_alloc((size_t)CHUNK_BYTES);
   gt_inputs_open(&c.inputs, problem->dtype);
-  for (int64_t o = 0; o < outer && status == GT_OK; o++) status = add_slice(&c, problem, o, error);
+  if (!problem->strided) {
+    const int64_t *out = problem->out;
+    status = add(&c, 0, 0, outer * out[0] * out[1] * out[2] * gt_problem_inner(problem), error);
+  }
+  for (int64_t o = 0; problem->strided && o < outer && status == GT_OK; o++) status = add_slice(&c, problem, o, error);
   if (status == GT_OK) status = flush(&c, error);
   gt_inputs_close(&c.inputs);
   free(c.memory);

@@ -3,13 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <uv.h>
 
+#include "device/device.h"
 #include "tuner/child.h"
 #include "tuner/timing.h"
 #include "tuner/wire.h"
 
 #define START_ATTEMPTS 3
 #define QUIT_SECONDS 5.0
+#define FLUSH_SECONDS 1.0 // a request is read at once, unless the worker is gone
+#define MOST_DEFAULT_JOBS 16
+
+// Between begin and end.
+typedef struct {
+  gt_trial trial; // so far: what the variant is, and how it failed if it did not come to the device
+  bool on_device; // its request was sent, and is to be answered
+  char phase[16];
+} trial_in_progress;
 
 struct gt_workshop {
   gt_workshop_options options;
@@ -17,16 +28,22 @@ struct gt_workshop {
   char *device; // as asked for; the resolved name once it was opened; NULL: none
   gt_fingerprint fingerprint;
   bool executes, opened_once;
-  gt_child *child; // NULL when there is none at the moment
+  gt_child_loop *loop;
+  gt_child *child;         // NULL when there is none at the moment
+  gt_compilers *compilers; // NULL until something is to be compiled for the device
+  gt_code_store *store;
   // The problem that each new worker prepares.
   char problem[GT_PROBLEM_TEXT]; // empty: none
-  json_t *direct;                // RENDERED, or NULL
+  gt_variant direct;             // zeroed: none
   bool prepared;                 // in the present child
   gt_buffer note;                // that the worker gave with it
+  trial_in_progress trial;
+  double device_seconds;
 };
 
 void gt_workshop_defaults(gt_workshop_options *options) {
-  *options = (gt_workshop_options){.compile_seconds = 120, .launch_seconds = 20, .time_seconds = 120};
+  *options = (gt_workshop_options){
+      .compile_jobs = 1, .compile_seconds = 120, .launch_seconds = 20, .time_seconds = 120};
 }
 
 static void drop_child(gt_workshop *workshop) {
@@ -46,23 +63,19 @@ static double limit_of(const gt_workshop *workshop, const char *phase) {
 // How a conversation with a worker ended. After everything but ANSWERED the worker is gone.
 typedef enum { ANSWERED, DIED, TIMED_OUT, INTERRUPTED } talk_end;
 
-// Sends a request and waits for its answer. *answer is the caller's when ANSWERED; otherwise `failure` says
-// what happened.
-static talk_end talk(gt_workshop *workshop, json_t *request, const void *data, size_t size, json_t **answer,
-                     gt_buffer *payload, gt_buffer *failure) {
-  char phase[16];
-  snprintf(phase, sizeof phase, "%s",
-           strcmp(gt_wire_string(request, "do"), "open") == 0 ? "open" : "prepare");
+// Waits for the answer to a request that was sent in `phase`. *answer is the caller's when ANSWERED;
+// otherwise `failure` says what happened.
+static talk_end await(gt_workshop *workshop, char phase[16], json_t **answer, gt_buffer *payload,
+                      gt_buffer *failure) {
   talk_end end = DIED;
   *answer = NULL;
-  gt_child_send(workshop->child, request, data, size);
   for (;;) {
     json_t *message = NULL;
     double limit = limit_of(workshop, phase);
     switch (gt_child_wait(workshop->child, limit, &message, payload)) {
     case GT_CHILD_FRAME:
       if (strcmp(gt_wire_string(message, "event"), "progress") == 0) {
-        snprintf(phase, sizeof phase, "%s", gt_wire_string(message, "phase"));
+        snprintf(phase, 16, "%s", gt_wire_string(message, "phase"));
         json_decref(message);
         continue;
       }
@@ -97,6 +110,15 @@ static talk_end talk(gt_workshop *workshop, json_t *request, const void *data, s
   return end;
 }
 
+static talk_end talk(gt_workshop *workshop, json_t *request, const void *data, size_t size, json_t **answer,
+                     gt_buffer *payload, gt_buffer *failure) {
+  char phase[16];
+  snprintf(phase, sizeof phase, "%s",
+           strcmp(gt_wire_string(request, "do"), "open") == 0 ? "open" : "prepare");
+  gt_child_send(workshop->child, request, data, size);
+  return await(workshop, phase, answer, payload, failure);
+}
+
 // The status of a conversation that was not answered.
 static gt_status fail_talk(talk_end end, const gt_buffer *failure, gt_error *error) {
   gt_status status = end == TIMED_OUT ? GT_TIMEOUT : end == INTERRUPTED ? GT_INTERRUPTED : GT_CRASH;
@@ -111,7 +133,7 @@ static gt_status status_of(const json_t *answer, gt_error *error) {
 // Starts a worker and opens the device in it.
 static gt_status open_once(gt_workshop *workshop, bool *answered, gt_error *error) {
   *answered = false;
-  gt_status status = gt_child_start(workshop->program, &workshop->child, error);
+  gt_status status = gt_child_start(workshop->loop, workshop->program, &workshop->child, error);
   if (status != GT_OK) return status;
   json_t *answer = NULL;
   json_t *request = json_pack("{s:s, s:s?}", "do", "open", "device", workshop->device);
@@ -157,24 +179,59 @@ static gt_status ensure_open(gt_workshop *workshop, gt_error *error) {
   return status;
 }
 
-static gt_status prepare_once(gt_workshop *workshop, bool with_direct, bool *died, gt_error *error) {
-  gt_status status = ensure_open(workshop, error);
-  *died = false;
-  if (status != GT_OK) return status;
+// The compilers, which know the device from its fingerprint.
+static gt_compilers *compilers_of(gt_workshop *workshop) {
+  if (workshop->compilers) return workshop->compilers;
+  const gt_backend *backend = gt_backend_find(workshop->fingerprint.backend);
+  // Opening a GPU in many processes costs time and memory of it.
+  bool alone = backend && backend->compiles_alone;
+  workshop->compilers =
+      gt_compilers_open(workshop->loop, &(gt_compilers_options){.program = workshop->program,
+                                                                .device = alone ? NULL : workshop->device,
+                                                                .fingerprint = &workshop->fingerprint,
+                                                                .seconds = workshop->options.compile_seconds,
+                                                                .jobs = workshop->options.compile_jobs,
+                                                                .on_demand = workshop->fingerprint.is_cpu});
+  gt_compilers_use_store(workshop->compilers, workshop->store);
+  return workshop->compilers;
+}
+
+// One request of the preparation. *died: a new worker may do better.
+static gt_status prepare_step(gt_workshop *workshop, json_t *request, const void *data, size_t size,
+                              bool *died, gt_error *error) {
   json_t *answer = NULL;
-  json_t *request = json_pack("{s:s, s:s, s:O?}", "do", "problem", "problem", workshop->problem, "direct",
-                              with_direct ? workshop->direct : NULL);
   gt_buffer payload = {0}, failure = {0};
-  talk_end end = talk(workshop, request, NULL, 0, &answer, &payload, &failure);
-  status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);
+  talk_end end = talk(workshop, request, data, size, &answer, &payload, &failure);
+  gt_status status = end != ANSWERED ? fail_talk(end, &failure, error) : GT_OK;
+  // A result that failed is no failure of the request.
+  if (end == ANSWERED && !json_object_get(answer, "outcome")) status = status_of(answer, error);
   *died = end == DIED || end == TIMED_OUT || (status == GT_OK && !workshop->child);
-  workshop->prepared = status == GT_OK && workshop->child;
-  gt_buffer_clear(&workshop->note);
-  gt_buffer_print(&workshop->note, "%s", gt_wire_string(answer, "note"));
+  const char *note = gt_wire_string(answer, "note");
+  if (*note) gt_buffer_print(&workshop->note, "%s%s", workshop->note.length ? "; " : "", note);
   json_decref(request);
   json_decref(answer);
   gt_buffer_free(&payload);
   gt_buffer_free(&failure);
+  return status;
+}
+
+// Buffers and reference first: meanwhile `direct` is compiled.
+static gt_status prepare_once(gt_workshop *workshop, bool *died, gt_error *error) {
+  gt_status status = ensure_open(workshop, error);
+  *died = false;
+  if (status != GT_OK) return status;
+  gt_buffer_clear(&workshop->note);
+  json_t *request = json_pack("{s:s, s:s}", "do", "problem", "problem", workshop->problem);
+  status = prepare_step(workshop, request, NULL, 0, died, error);
+  if (status == GT_OK && !*died && workshop->direct.source) {
+    const gt_compiled *compiled;
+    status = gt_compilers_get(compilers_of(workshop), &workshop->direct, &compiled, error);
+    if (status == GT_OK && compiled->status == GT_OK) {
+      request = json_pack("{s:s, s:o}", "do", "direct", "variant", gt_variant_to_json(&workshop->direct));
+      status = prepare_step(workshop, request, compiled->code.data, compiled->code.length, died, error);
+    }
+  }
+  workshop->prepared = status == GT_OK && workshop->child;
   return status;
 }
 
@@ -185,12 +242,9 @@ static gt_status ensure_prepared(gt_workshop *workshop, gt_error *error) {
   for (int attempt = 0; !workshop->prepared && attempt < START_ATTEMPTS; attempt++) {
     bool died;
     if (!*workshop->problem) return gt_fail(error, GT_USAGE, "no problem was given to the workshop");
-    status = prepare_once(workshop, workshop->direct != NULL, &died, error);
+    status = prepare_once(workshop, &died, error);
     if (!died) break;
-    if (workshop->direct) {
-      json_decref(workshop->direct);
-      workshop->direct = NULL;
-    }
+    gt_variant_free(&workshop->direct);
   }
   if (status == GT_OK && !workshop->prepared)
     status = gt_fail(error, GT_DEVICE_LOST, "no worker process can prepare the problem");
@@ -208,7 +262,8 @@ gt_status gt_workshop_open(const char *device, const gt_workshop_options *option
   workshop->program = gt_strdup(program ? program : "/proc/self/exe");
   workshop->options.program = workshop->program;
   workshop->device = device ? gt_strdup(device) : NULL;
-  gt_status status = ensure_open(workshop, error);
+  gt_status status = gt_child_loop_make(&workshop->loop, error);
+  if (status == GT_OK) status = ensure_open(workshop, error);
   if (status != GT_OK) {
     gt_workshop_close(workshop);
     workshop = NULL;
@@ -221,7 +276,10 @@ void gt_workshop_close(gt_workshop *workshop) {
   if (!workshop) return;
   if (workshop->child) gt_child_quit(workshop->child, QUIT_SECONDS);
   drop_child(workshop);
-  json_decref(workshop->direct);
+  gt_compilers_close(workshop->compilers);
+  gt_child_loop_free(workshop->loop);
+  gt_variant_free(&workshop->direct);
+  gt_trial_free(&workshop->trial.trial);
   gt_buffer_free(&workshop->note);
   free(workshop->device);
   free(workshop->program);
@@ -242,9 +300,40 @@ const char *gt_workshop_note(const gt_workshop *workshop) {
   return workshop->note.data ? workshop->note.data : "";
 }
 
-static json_t *rendered(const gt_variant *variant) {
-  return json_pack("{s:o, s:o}", "variant", gt_variant_to_json(variant), "source",
-                   gt_wire_text(variant->source));
+void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store) {
+  workshop->store = store;
+  if (workshop->compilers) gt_compilers_use_store(workshop->compilers, store);
+}
+
+void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant) {
+  gt_compilers_ask(compilers_of(workshop), variant);
+}
+
+gt_status gt_workshop_code(gt_workshop *workshop, const gt_variant *variant, const gt_compiled **compiled,
+                           gt_error *error) {
+  return gt_compilers_get(compilers_of(workshop), variant, compiled, error);
+}
+
+void gt_workshop_forget(gt_workshop *workshop) {
+  if (workshop->compilers) gt_compilers_forget(workshop->compilers);
+}
+
+bool gt_workshop_is_ready(const gt_workshop *workshop, const gt_variant *variant) {
+  return workshop->child && workshop->prepared && workshop->compilers &&
+         gt_compilers_has(workshop->compilers, variant);
+}
+
+gt_compilers_counts gt_workshop_compile_counts(const gt_workshop *workshop) {
+  return workshop->compilers ? gt_compilers_count(workshop->compilers) : (gt_compilers_counts){0};
+}
+
+double gt_workshop_device_seconds(const gt_workshop *workshop) {
+  return workshop->device_seconds;
+}
+
+int gt_workshop_compile_jobs(void) {
+  int jobs = (int)uv_available_parallelism() - 1;
+  return jobs < 1 ? 1 : jobs > MOST_DEFAULT_JOBS ? MOST_DEFAULT_JOBS : jobs;
 }
 
 static json_t *timing_to_json(const gt_timing_options *timing) {
@@ -253,12 +342,20 @@ static json_t *timing_to_json(const gt_timing_options *timing) {
                    "max_seconds", timing->max_seconds, "drop_us", timing->drop_us, "warm", (int)timing->warm);
 }
 
+static void copy_variant(const gt_variant *from, gt_variant *to) {
+  *to = *from;
+  to->configuration = gt_strdup(from->configuration);
+  to->family = gt_strdup(from->family);
+  to->source = gt_strdup(from->source);
+}
+
 gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct,
                               gt_error *error) {
   gt_problem_print(problem, workshop->problem);
-  json_decref(workshop->direct);
-  workshop->direct = direct ? rendered(direct) : NULL;
+  gt_variant_free(&workshop->direct);
+  if (direct) copy_variant(direct, &workshop->direct);
   workshop->prepared = false;
+  if (direct) gt_compilers_ask(compilers_of(workshop), direct);
   return ensure_prepared(workshop, error);
 }
 
@@ -278,7 +375,6 @@ static void read_result(const json_t *answer, gt_trial *trial) {
     trial->outcome = GT_OUTCOME_CRASH; // an answer without an outcome is no answer
   free(trial->message);
   trial->message = gt_strdup(gt_wire_string(answer, "message"));
-  trial->compile_ms = json_number_value(json_object_get(answer, "compile_ms"));
   trial->registers = (int)json_integer_value(json_object_get(answer, "registers"));
   trial->lds_bytes = (int)json_integer_value(json_object_get(answer, "lds_bytes"));
   trial->scratch_bytes = (int)json_integer_value(json_object_get(answer, "scratch_bytes"));
@@ -287,27 +383,64 @@ static void read_result(const json_t *answer, gt_trial *trial) {
   if (trial->outcome != GT_OUTCOME_OK) trial->median_us = trial->spread_us = 0;
 }
 
-gt_status gt_workshop_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
-                            const gt_timing_options *timing, gt_trial *trial, gt_buffer *code,
-                            gt_error *error) {
-  *trial = (gt_trial){.registers = -1, .lds_bytes = -1, .scratch_bytes = -1};
-  gt_status status = ensure_prepared(workshop, error);
-  if (status != GT_OK) return status;
-  trial->configuration = gt_strdup(variant->configuration);
-  memcpy(trial->source_hash, variant->source_hash, sizeof trial->source_hash);
+static gt_outcome outcome_of(gt_status status) {
+  switch (status) {
+  case GT_OK:
+    return GT_OUTCOME_OK;
+  case GT_CRASH:
+    return GT_OUTCOME_CRASH;
+  case GT_TIMEOUT:
+    return GT_OUTCOME_TIMEOUT;
+  case GT_OUT_OF_MEMORY:
+    return GT_OUTCOME_OUT_OF_MEMORY;
+  default:
+    return GT_OUTCOME_COMPILE_ERROR;
+  }
+}
 
-  json_t *answer = NULL, *request = rendered(variant);
-  json_object_set_new(request, "do", json_string("trial"));
-  json_object_set_new(request, "check", json_boolean(check));
-  json_object_set_new(request, "time", json_true());
-  json_object_set_new(request, "timing", timing_to_json(timing));
-  gt_buffer failure = {0};
-  gt_buffer_clear(code);
-  talk_end end = talk(workshop, request, NULL, 0, &answer, code, &failure);
+gt_status gt_workshop_begin_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
+                                  const gt_timing_options *timing, gt_error *error) {
+  const gt_compiled *compiled;
+  trial_in_progress *now = &workshop->trial;
+  gt_trial_free(&now->trial);
+  *now = (trial_in_progress){.trial = {.registers = -1, .lds_bytes = -1, .scratch_bytes = -1}};
+  gt_compilers_ask(compilers_of(workshop), variant); // may go on while the problem is prepared
+  gt_status status = ensure_prepared(workshop, error);
+  if (status == GT_OK) status = gt_workshop_code(workshop, variant, &compiled, error);
+  if (status != GT_OK) return status;
+  now->trial.configuration = gt_strdup(variant->configuration);
+  memcpy(now->trial.source_hash, variant->source_hash, sizeof now->trial.source_hash);
+  now->trial.compile_ms = compiled->ms;
+  now->trial.outcome = outcome_of(compiled->status);
+  if (compiled->status != GT_OK) {
+    now->trial.message = gt_strdup(compiled->message.data ? compiled->message.data : "");
+    return GT_OK;
+  }
+  json_t *request = json_pack("{s:s, s:o, s:b, s:o}", "do", "trial", "variant", gt_variant_to_json(variant),
+                              "check", (int)check, "timing", timing_to_json(timing));
+  snprintf(now->phase, sizeof now->phase, "prepare");
+  gt_child_send(workshop->child, request, compiled->code.data, compiled->code.length);
+  gt_child_flush(workshop->child, FLUSH_SECONDS);
+  now->on_device = true;
+  json_decref(request);
+  return GT_OK;
+}
+
+gt_status gt_workshop_end_trial(gt_workshop *workshop, gt_trial *trial, gt_error *error) {
+  trial_in_progress *now = &workshop->trial;
+  *trial = now->trial;
+  now->trial = (gt_trial){0};
+  if (!now->on_device) return GT_OK;
+  now->on_device = false;
+  gt_status status = GT_OK;
+  json_t *answer = NULL;
+  gt_buffer payload = {0}, failure = {0};
+  talk_end end = await(workshop, now->phase, &answer, &payload, &failure);
   if (end == ANSWERED && !json_object_get(answer, "outcome")) {
     status = status_of(answer, error); // the request was at fault, not the variant
   } else if (end == ANSWERED) {
     read_result(answer, trial);
+    workshop->device_seconds += json_number_value(json_object_get(answer, "device_s"));
   } else if (end == INTERRUPTED) {
     status = fail_talk(end, &failure, error);
   } else {
@@ -315,40 +448,75 @@ gt_status gt_workshop_trial(gt_workshop *workshop, const gt_variant *variant, bo
     trial->message = gt_strdup(failure.data);
   }
   if (status != GT_OK) gt_trial_free(trial);
-  json_decref(request);
-  json_decref(answer);
-  gt_buffer_free(&failure);
-  return status;
-}
-
-gt_status gt_workshop_retime(gt_workshop *workshop, const gt_variant *variants, size_t count,
-                             const gt_timing_options *timing, gt_trial *trials, gt_error *error) {
-  gt_status status = ensure_prepared(workshop, error);
-  if (status != GT_OK) return status;
-  json_t *answer = NULL, *list = json_array();
-  for (size_t i = 0; i < count; i++) json_array_append_new(list, rendered(&variants[i]));
-  json_t *request =
-      json_pack("{s:s, s:o, s:o}", "do", "retime", "variants", list, "timing", timing_to_json(timing));
-  gt_buffer payload = {0}, failure = {0};
-  talk_end end = talk(workshop, request, NULL, 0, &answer, &payload, &failure);
-  status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);
-  const json_t *results = json_object_get(answer, "results");
-  for (size_t i = 0; i < count && status == GT_OK; i++) {
-    const json_t *result = json_array_get(results, i);
-    if (strcmp(gt_wire_string(result, "status"), "OK") == 0) read_samples(result, &trials[i]);
-  }
-  json_decref(request);
   json_decref(answer);
   gt_buffer_free(&payload);
   gt_buffer_free(&failure);
   return status;
 }
 
+void gt_workshop_give_up_trial(gt_workshop *workshop) {
+  if (workshop->trial.on_device) drop_child(workshop);
+  gt_trial_free(&workshop->trial.trial);
+  workshop->trial = (trial_in_progress){0};
+}
+
+gt_status gt_workshop_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
+                            const gt_timing_options *timing, gt_trial *trial, gt_error *error) {
+  *trial = (gt_trial){0};
+  gt_status status = gt_workshop_begin_trial(workshop, variant, check, timing, error);
+  return status == GT_OK ? gt_workshop_end_trial(workshop, trial, error) : status;
+}
+
+gt_status gt_workshop_retime(gt_workshop *workshop, const gt_variant *variants, size_t count,
+                             const gt_timing_options *timing, gt_trial *trials, gt_error *error) {
+  gt_status status = ensure_prepared(workshop, error);
+  json_t *answer = NULL, *list = json_array(), *sizes = json_array();
+  size_t *trial_of = gt_alloc((count ? count : 1) * sizeof *trial_of), sent = 0;
+  gt_buffer codes = {0}, payload = {0}, failure = {0};
+  for (size_t i = 0; i < count; i++) gt_compilers_ask(compilers_of(workshop), &variants[i]);
+  for (size_t i = 0; i < count && status == GT_OK; i++) {
+    const gt_compiled *compiled;
+    status = gt_workshop_code(workshop, &variants[i], &compiled, error);
+    if (status != GT_OK || compiled->status != GT_OK) continue;
+    json_array_append_new(list, gt_variant_to_json(&variants[i]));
+    json_array_append_new(sizes, json_integer((json_int_t)compiled->code.length));
+    gt_buffer_append(&codes, compiled->code.data, compiled->code.length);
+    trial_of[sent++] = i;
+  }
+  json_t *request = json_pack("{s:s, s:o, s:o, s:o}", "do", "retime", "variants", list, "code_bytes", sizes,
+                              "timing", timing_to_json(timing));
+  if (status == GT_OK) {
+    talk_end end = talk(workshop, request, codes.data, codes.length, &answer, &payload, &failure);
+    status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);
+  }
+  const json_t *results = json_object_get(answer, "results");
+  for (size_t i = 0; i < sent && status == GT_OK; i++) {
+    const json_t *result = json_array_get(results, i);
+    workshop->device_seconds += json_number_value(json_object_get(result, "device_s"));
+    if (strcmp(gt_wire_string(result, "status"), "OK") == 0) read_samples(result, &trials[trial_of[i]]);
+  }
+  json_decref(request);
+  json_decref(answer);
+  gt_buffer_free(&codes);
+  gt_buffer_free(&payload);
+  gt_buffer_free(&failure);
+  free(trial_of);
+  return status;
+}
+
 gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, const gt_case *which,
                              gt_outcome *outcome, gt_buffer *message, gt_error *error) {
   char text[GT_PROBLEM_TEXT];
+  const gt_compiled *compiled;
+  gt_buffer_clear(message);
   gt_status status = ensure_open(workshop, error);
+  if (status == GT_OK) status = gt_workshop_code(workshop, variant, &compiled, error);
   if (status != GT_OK) return status;
+  *outcome = outcome_of(compiled->status);
+  if (compiled->status != GT_OK) {
+    gt_buffer_append(message, compiled->message.data, compiled->message.length);
+    return GT_OK;
+  }
   gt_problem_print(which->problem, text);
   size_t in = (size_t)gt_problem_in_elements(which->problem) * sizeof(double);
   size_t out = (size_t)gt_problem_out_elements(which->problem) * sizeof(double);
@@ -356,12 +524,12 @@ gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, c
   gt_buffer_append(&values, which->grad_output, out);
   gt_buffer_append(&values, which->expected, in);
   gt_buffer_append(&values, which->term, in);
+  gt_buffer_append(&values, compiled->code.data, compiled->code.length);
 
-  json_t *answer = NULL, *request = rendered(variant);
-  json_object_set_new(request, "do", json_string("verify"));
-  json_object_set_new(request, "problem", json_string(text));
+  json_t *answer = NULL;
+  json_t *request =
+      json_pack("{s:s, s:s, s:o}", "do", "verify", "problem", text, "variant", gt_variant_to_json(variant));
   talk_end end = talk(workshop, request, values.data, values.length, &answer, &payload, &failure);
-  gt_buffer_clear(message);
   if (end == INTERRUPTED) {
     status = fail_talk(end, &failure, error);
   } else if (end != ANSWERED) {
@@ -394,9 +562,8 @@ gt_status gt_workshop_traffic(gt_workshop *workshop, const gt_variant *variant, 
   gt_status status = ensure_open(workshop, error);
   if (status != GT_OK) return status;
   gt_problem_print(problem, text);
-  json_t *answer = NULL, *request = rendered(variant);
-  json_object_set_new(request, "do", json_string("traffic"));
-  json_object_set_new(request, "problem", json_string(text));
+  json_t *answer = NULL, *request = json_pack("{s:s, s:s, s:o}", "do", "traffic", "problem", text, "variant",
+                                              gt_variant_to_json(variant));
   gt_buffer payload = {0}, failure = {0};
   talk_end end = talk(workshop, request, code->data, code->length, &answer, &payload, &failure);
   status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);

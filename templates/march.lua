@@ -209,7 +209,7 @@ return {
   description = "threads walk down columns of outputs with running sums, and sum finished rows through shared memory",
 
   claims = function(p, device)
-    if p.inner ~= 1 then return false, "channels-first only (inner does channels-last)" end
+    if p.inner ~= 1 or p.pixel_stride ~= 1 then return false, "channels-first only (inner does channels-last)" end
     if p.in_slice >= 1 << 31 or p.out_reach >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
     if not deep(p) and p.axes[2].n_in == 1 and p.axes[2].n_out == 1 then return false, "one axis only" end
     if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end

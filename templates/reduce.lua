@@ -25,7 +25,7 @@ local constraints = {
   { why = "more threads than loads in a window", ok = function(c, p) return c.split == 2 or c.split * c.v <= window(p) end },
   { why = "rows of outputs are not aligned to such loads",
     ok = function(c, p)
-      return c.v == 1 or p.inner == 1 and c.v * p.dtype_bytes <= 16 and p.axes[3].n_out % c.v == 0 and gradient.alignment(p, c.v) == c.v
+      return c.v == 1 or p.inner == 1 and p.pixel_stride == 1 and c.v * p.dtype_bytes <= 16 and p.axes[3].n_out % c.v == 0 and gradient.alignment(p, c.v) == c.v
         and c.v <= p.axes[3].max_count
     end },
   { why = "a thread makes less loads than it would have in flight", ok = function(c, p) return c.flight == 1 or c.flight <= loads(c, p) end },
@@ -61,7 +61,7 @@ return {
   default = function(p, device)
     local c = { split = 2, v = 1, flight = 1, block = device.is_cpu and 64 or 256, acc = p.double_arithmetic and "double" or "float" }
     local groups = p.inner == 1 and 1 or math.min(4, p.inner)
-    if p.inner == 1 then c.v = vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), p.axes[3].n_out) end
+    if p.inner == 1 and p.pixel_stride == 1 then c.v = vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), p.axes[3].n_out) end
     while c.v > p.axes[3].max_count do c.v = c.v // 2 end
     while c.split * 2 <= c.block // groups and c.split * 8 * c.v <= window(p) do c.split = c.split * 2 end
     while c.flight < 4 and c.flight * 2 <= loads(c, p) do c.flight = c.flight * 2 end

@@ -115,16 +115,19 @@ static void check_configuration(fixture *f, const gt_problem *problem, const cha
   if (gt_render(f->generator, configuration, problem, &f->session.open.fingerprint, &variant, &error) !=
       GT_OK)
     fail_msg("%s: %s", configuration, error.text);
-  char *source = checked_source(variant.source, problem, &f->vector_loads);
-  free(variant.source);
-  variant.source = source;
-  gt_session_trial(&f->session, &variant, check, false, NULL, &result);
-  if (result.outcome != GT_OUTCOME_OK) {
-    char text[GT_PROBLEM_TEXT];
-    gt_problem_print(problem, text);
+  const gt_open_device *open = &f->session.open;
+  char *source = checked_source(variant.source, problem, &f->vector_loads), text[GT_PROBLEM_TEXT];
+  gt_buffer code = {0}, log = {0};
+  gt_problem_print(problem, text);
+  if (open->backend->compile(open->device, open->fingerprint.arch, source, &code, &log, &error) != GT_OK)
+    fail_msg("%s %s: %s", text, configuration, error.text);
+  gt_session_trial(&f->session, &(gt_built){&variant, code.data, code.length}, check, NULL, &result);
+  if (result.outcome != GT_OUTCOME_OK)
     fail_msg("%s %s: %s: %s", text, configuration, gt_outcome_name(result.outcome), result.message.data);
-  }
   f->runs++;
+  free(source);
+  gt_buffer_free(&code);
+  gt_buffer_free(&log);
   gt_result_free(&result);
   gt_variant_free(&variant);
 }
@@ -167,11 +170,10 @@ static void every_family_reads_around_gaps(void **state) {
   const char *const *families = gt_generator_families(f.generator, &n_families);
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     gt_problem problem;
-    gt_result direct;
     gt_buffer note = {0};
     if (gt_problem_parse(problems[i], &problem, &error) != GT_OK) fail_msg("%s: %s", problems[i], error.text);
     assert_true(problem.strided);
-    if (gt_session_problem(&f.session, &problem, NULL, &direct, &note, &error) != GT_OK)
+    if (gt_session_problem(&f.session, &problem, &note, &error) != GT_OK)
       fail_msg("%s: %s", problems[i], error.text);
     for (size_t k = 0; k < n_families; k++) check_family(&f, &problem, families[k]);
     gt_buffer_free(&note);

@@ -206,3 +206,31 @@ gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, c
   gt_buffer_free(&failure);
   return status;
 }
+
+static gt_moved read_moved(const json_t *json) {
+  return (gt_moved){.lanes = (uint64_t)json_integer_value(json_object_get(json, "lanes")),
+                    .waves = (uint64_t)json_integer_value(json_object_get(json, "waves")),
+                    .blocks = (uint64_t)json_integer_value(json_object_get(json, "blocks")),
+                    .dies = (uint64_t)json_integer_value(json_object_get(json, "dies"))};
+}
+
+gt_status gt_workshop_traffic(gt_workshop *workshop, const gt_variant *variant, const gt_problem *problem,
+                              const gt_buffer *code, gt_traffic *traffic, gt_error *error) {
+  char text[GT_PROBLEM_TEXT];
+  gt_status status = gt_workshop_ensure_open(workshop, error);
+  if (status != GT_OK) return status;
+  gt_problem_print(problem, text);
+  json_t *answer = NULL, *request = json_pack("{s:s, s:s, s:o}", "do", "traffic", "problem", text, "variant",
+                                              gt_variant_to_json(variant));
+  gt_buffer payload = {0}, failure = {0};
+  gt_talk_end end =
+      gt_workshop_talk(workshop, request, code->data, code->length, &answer, &payload, &failure);
+  status = end == GT_TALK_ANSWERED ? gt_workshop_status(answer, error) : gt_workshop_fail(end, &failure, error);
+  *traffic = (gt_traffic){.read = read_moved(json_object_get(answer, "read")),
+                          .written = read_moved(json_object_get(answer, "written"))};
+  json_decref(request);
+  json_decref(answer);
+  gt_buffer_free(&payload);
+  gt_buffer_free(&failure);
+  return status;
+}

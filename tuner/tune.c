@@ -1,5 +1,6 @@
 #include "tuner/tune.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,8 +141,12 @@ static void tell(tuning *t, const gt_trial *last, bool cached) {
   t->progress(t->context, &now);
 }
 
+static bool is_timed(const gt_trial *trial) {
+  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
+}
+
 static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *trial, bool cached) {
-  bool ok = trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
+  bool ok = is_timed(trial);
   if (ok && item->bound && (t->stream_us == 0 || trial->median_us < t->stream_us))
     t->stream_us = trial->median_us;
   if (ok && item->configuration == t->agenda.standard) t->default_us = trial->median_us;
@@ -160,10 +165,12 @@ static gt_status try_all(tuning *t, gt_error *error) {
   for (size_t i = 0; i < t->agenda.count; i++) {
     bool cached;
     gt_trial *trial = &t->trials[i];
-    gt_status status = do_trial(t, &t->agenda.items[i], trial, &cached, error);
+    const gt_agenda_item *item = gt_agenda_get(&t->agenda, i);
+    gt_status status = do_trial(t, item, trial, &cached, error);
     if (status != GT_OK) return status;
     t->done++;
-    count_trial(t, &t->agenda.items[i], trial, cached);
+    count_trial(t, item, trial, cached);
+    gt_agenda_report(&t->agenda, i, is_timed(trial) ? trial->median_us : INFINITY);
     tell(t, trial, cached);
   }
   return GT_OK;
@@ -358,8 +365,14 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   gt_winner incumbent = {0};
   gt_status status = find_incumbent(&t, &incumbent, error);
   if (status == GT_OK)
-    status = gt_agenda_make(generator, problem, t.device, options->families, budget, options->seed,
-                            incumbent.variant.configuration, &t.agenda, error);
+    status = gt_agenda_make(generator, cache, problem, t.device,
+                            &(gt_agenda_options){.families = options->families,
+                                                 .strategy = options->strategy,
+                                                 .budget = budget,
+                                                 .seed = options->seed,
+                                                 .retry = options->retry,
+                                                 .incumbent = incumbent.variant.configuration},
+                            &t.agenda, error);
   if (status != GT_OK) goto done;
   tuned->space = t.agenda.space;
   t.trials = gt_alloc(t.agenda.count * sizeof *t.trials);

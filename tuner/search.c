@@ -60,6 +60,10 @@ const char *gt_search_strategy(const gt_search *search) {
   return search->strategy->name;
 }
 
+bool gt_search_learns(const gt_search *search) {
+  return search->strategy->learns;
+}
+
 void gt_search_take(gt_search *search, size_t point) {
   if (search->state.taken[point]) return;
   search->state.taken[point] = true;

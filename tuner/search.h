@@ -22,6 +22,9 @@ gt_status gt_search_open(const gt_points *points, const gt_search_options *optio
                          gt_error *error);
 void gt_search_close(gt_search *search); // harmless on NULL
 const char *gt_search_strategy(const gt_search *search);
+// Whether what is reported changes what is proposed, so that it is better not to ask far ahead of the
+// reports.
+bool gt_search_learns(const gt_search *search);
 // GT_USAGE, listing the strategies, unless there is one of the name.
 gt_status gt_search_check(const char *strategy, gt_error *error);
 

@@ -20,7 +20,8 @@ typedef struct {
 } gt_search_state;
 
 typedef struct {
-  const char *name, *about;
+  const char *name;
+  bool learns; // whether what is reported changes what it proposes
   void *(*open)(const gt_search_state *search, uint64_t seed);
   // A point that is not taken; GT_NO_POINT when there is none left. The search marks it as taken.
   size_t (*next)(void *strategy);

@@ -208,7 +208,4 @@ static void report_bayes(void *strategy, size_t point) {
   if (!b->is_observed[point]) observe(b, point, 0);
 }
 
-const gt_strategy gt_strategy_bayes = {
-    "bayes",      "the largest expected improvement, by a Gaussian process",
-    open_bayes,   next_bayes,
-    report_bayes, close_bayes};
+const gt_strategy gt_strategy_bayes = {"bayes", true, open_bayes, next_bayes, report_bayes, close_bayes};

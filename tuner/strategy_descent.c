@@ -90,7 +90,5 @@ static void close_descent(void *strategy) {
   free(d);
 }
 
-const gt_strategy gt_strategy_descent = {
-    "descent",      "climbing over configurations that differ in one parameter",
-    open_descent,   next_descent,
-    report_descent, close_descent};
+const gt_strategy gt_strategy_descent = {"descent",    true,           open_descent,
+                                         next_descent, report_descent, close_descent};

@@ -42,6 +42,5 @@ static void close_exhaustive(void *strategy) {
   free(e);
 }
 
-const gt_strategy gt_strategy_exhaustive = {"exhaustive",      "every configuration, in order",
-                                            open_exhaustive,   next_exhaustive,
-                                            report_exhaustive, close_exhaustive};
+const gt_strategy gt_strategy_exhaustive = {
+    "exhaustive", false, open_exhaustive, next_exhaustive, report_exhaustive, close_exhaustive};

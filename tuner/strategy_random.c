@@ -24,5 +24,4 @@ static void report_random(void *strategy, size_t point) {
   (void)strategy, (void)point; // chance has no memory
 }
 
-const gt_strategy gt_strategy_random = {
-    "random", "configurations at random", open_random, next_random, report_random, free};
+const gt_strategy gt_strategy_random = {"random", false, open_random, next_random, report_random, free};

@@ -225,10 +225,12 @@ static void the_default_strategy_is_exhaustive_when_the_budget_allows_it(void **
   gt_search_options options = {.budget = points.count};
   assert_int_equal(gt_search_open(&points, &options, &search, NULL), GT_OK);
   assert_string_equal(gt_search_strategy(search), "exhaustive");
+  assert_false(gt_search_learns(search));
   gt_search_close(search);
   options.budget--;
   assert_int_equal(gt_search_open(&points, &options, &search, NULL), GT_OK);
   assert_string_equal(gt_search_strategy(search), "bayes");
+  assert_true(gt_search_learns(search));
   gt_search_close(search);
   gt_error error;
   assert_int_equal(gt_search_open(&points, &(gt_search_options){.strategy = ""}, &search, &error), GT_USAGE);

@@ -53,7 +53,7 @@ typedef struct {
   char *configuration; // canonical text
   char source_hash[GT_HASH_SIZE];
   gt_outcome outcome;
-  char *message;       // why it failed, empty for ok
+  char *message;       // why it failed, empty for ok; see gt_trial_duplicate_of
   double *samples_us;  // raw times per launch sequence; n_samples of them
   size_t n_samples;
   double median_us;    // 0 unless ok
@@ -63,6 +63,12 @@ typedef struct {
   int registers, lds_bytes, scratch_bytes; // of the kernel that needs most; -1 unknown
 } gt_trial;
 void gt_trial_free(gt_trial *trial); // frees what it owns; harmless on a zeroed trial
+
+// A configuration whose kernels are those of another one is not tried: its trial is that one's, and its message
+// is "duplicate of CONFIGURATION", with ": " and that one's message behind it where it has one. The other
+// configuration as a new string, or NULL when the trial is no duplicate.
+#define GT_TRIAL_DUPLICATE "duplicate of "
+char *gt_trial_duplicate_of(const gt_trial *trial);
 
 // The best configuration of a problem on a GPU model.
 typedef struct {

@@ -13,6 +13,13 @@ void gt_trial_free(gt_trial *trial) {
   *trial = (gt_trial){0};
 }
 
+char *gt_trial_duplicate_of(const gt_trial *trial) {
+  size_t skip = strlen(GT_TRIAL_DUPLICATE);
+  if (!trial->message || strncmp(trial->message, GT_TRIAL_DUPLICATE, skip) != 0) return NULL;
+  const char *from = trial->message + skip, *end = strstr(from, ": ");
+  return gt_print("%.*s", (int)(end ? (size_t)(end - from) : strlen(from)), from);
+}
+
 static bool is_hash(const char *text) {
   size_t length = strlen(text);
   return length == 0 || (length == GT_HASH_SIZE - 1 && strspn(text, "0123456789abcdef") == length);

@@ -104,8 +104,8 @@ static void on_trial(void *context, const gt_trial *trial) {
   gt_table_cell(table, "%s", gt_microseconds(trial->median_us).text);
   gt_table_cell(table, "%s", ok ? gt_microseconds(trial->spread_us).text : "-");
   gt_table_cell(table, trial->registers >= 0 ? "%d" : "-", trial->registers);
-  gt_table_cell(table, "%s%s%s", trial->configuration, ok || !trial->message || !*trial->message ? "" : "  ",
-                ok || !trial->message ? "" : trial->message);
+  const char *message = trial->message ? trial->message : "";
+  gt_table_cell(table, "%s%s%s", trial->configuration, *message ? "  " : "", message);
 }
 
 static void on_trial_json(void *context, const gt_trial *trial) {

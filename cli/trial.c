@@ -23,7 +23,6 @@ gt_status gt_try(gt_generator *generator, gt_workshop *workshop, const gt_proble
                  gt_error *error) {
   const gt_fingerprint *device = gt_workshop_fingerprint(workshop);
   gt_variant variant = {0}, direct = {0};
-  gt_buffer code = {0};
   gt_family_role role = GT_ROLE_CANDIDATE;
   const char *description;
   gt_status status = gt_render(generator, configuration, problem, device, &variant, error);
@@ -34,9 +33,8 @@ gt_status gt_try(gt_generator *generator, gt_workshop *workshop, const gt_proble
   if (status != GT_OK) goto done;
   status = gt_workshop_problem(workshop, problem, direct.source ? &direct : NULL, error);
   if (status != GT_OK) goto done;
-  status = gt_workshop_trial(workshop, &variant, role != GT_ROLE_BOUND, timing, trial, &code, error);
+  status = gt_workshop_trial(workshop, &variant, role != GT_ROLE_BOUND, timing, trial, error);
 done:
-  gt_buffer_free(&code);
   gt_variant_free(&direct);
   gt_variant_free(&variant);
   return status;
@@ -69,12 +67,16 @@ json_t *gt_trial_json(const gt_trial *trial) {
   json_t *samples = json_array();
   for (size_t i = 0; i < trial->n_samples; i++)
     json_array_append_new(samples, json_real(trial->samples_us[i]));
-  return json_pack("{s:s, s:s, s:s, s:o, s:f, s:b, s:f, s:o, s:o, s:o, s:o}", "configuration",
-                   trial->configuration, "outcome", gt_outcome_name(trial->outcome), "message",
-                   trial->message ? trial->message : "", "median_us", gt_json_number(trial->median_us),
-                   "spread_us", trial->spread_us, "checked", trial->checked, "compile_ms", trial->compile_ms,
-                   "registers", known(trial->registers), "lds_bytes", known(trial->lds_bytes),
-                   "scratch_bytes", known(trial->scratch_bytes), "samples_us", samples);
+  char *original = gt_trial_duplicate_of(trial);
+  json_t *duplicate_of = original ? json_string(original) : json_null();
+  free(original);
+  return json_pack("{s:s, s:o, s:s, s:s, s:o, s:f, s:b, s:f, s:o, s:o, s:o, s:o}", "configuration",
+                   trial->configuration, "duplicate_of", duplicate_of, "outcome",
+                   gt_outcome_name(trial->outcome), "message", trial->message ? trial->message : "",
+                   "median_us", gt_json_number(trial->median_us), "spread_us", trial->spread_us, "checked",
+                   trial->checked, "compile_ms", trial->compile_ms, "registers", known(trial->registers),
+                   "lds_bytes", known(trial->lds_bytes), "scratch_bytes", known(trial->scratch_bytes),
+                   "samples_us", samples);
 }
 
 void gt_trial_complain(const char *problem, const char *device, const gt_trial *trial) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cache/code_store.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -16,6 +17,7 @@
 #include "tuner/wire.h"
 
 enum { TOLD_FAILURES = 5 }; // told one by one per problem; the rest is counted
+enum { MOST_COMPILE_JOBS = 256 };
 
 typedef struct {
   char problem[GT_PROBLEM_TEXT];
@@ -29,7 +31,7 @@ typedef struct {
 typedef struct {
   const char *cache_path, *device, *suite, *config;
   bool json, skip_unknown;
-  int64_t budget, seed;
+  int64_t budget, seed, compile_jobs; // compile_jobs < 0: not given
   gt_tune_options tune;
   gt_workshop_options limits;
   gt_suite problems;
@@ -80,6 +82,11 @@ static gt_status collect(session *s, char **arguments, int count) {
 static void on_progress(void *context, const gt_tune_progress *now) {
   session *s = context;
   bool failed = now->last && !now->cached && now->last->outcome != GT_OUTCOME_OK;
+  if (failed) { // a duplicate's failure was told with the one that it is of
+    char *original = gt_trial_duplicate_of(now->last);
+    failed = !original;
+    free(original);
+  }
   if (failed && s->progress.told_failed++ < TOLD_FAILURES) {
     gt_progress_clear(&s->progress);
     gt_trial_complain(s->rows[s->n_rows - 1].problem, s->device_text, now->last);
@@ -192,8 +199,13 @@ static void print_table(const session *s, const gt_fingerprint *device, const ch
   for (size_t i = 0; i < s->n_rows; i++) {
     const gt_tuned *t = &s->rows[i].tuned;
     if (t->empty) continue;
-    printf("%s: %zu of %zu configurations tried, %zu failed, %zu cached\n", s->rows[i].problem, t->tried,
-           t->space, t->failed, t->cached);
+    printf("%s: %zu of %zu configurations tried, %zu failed, %zu cached, %zu duplicates\n",
+           s->rows[i].problem, t->tried, t->space, t->failed, t->cached, t->duplicates);
+    if (t->seconds > 0)
+      printf("  device busy %.0f %% of %.1f s, %.1f s waiting for compilers; %zu sources compiled, %zu code "
+             "objects reused\n",
+             100 * t->device_seconds / t->seconds, t->seconds, t->compile_wait_seconds, t->compiled,
+             t->reused);
   }
   if (s->problems.unknown) printf("%zu lines left out: operators not known\n", s->problems.unknown);
 }
@@ -208,6 +220,13 @@ static json_t *row_json(const row *r) {
   json_object_set_new(json, "tried", json_integer((json_int_t)t->tried));
   json_object_set_new(json, "failed", json_integer((json_int_t)t->failed));
   json_object_set_new(json, "cached", json_integer((json_int_t)t->cached));
+  json_object_set_new(json, "duplicates", json_integer((json_int_t)t->duplicates));
+  json_object_set_new(json, "compiled", json_integer((json_int_t)t->compiled));
+  json_object_set_new(json, "code_reused", json_integer((json_int_t)t->reused));
+  json_object_set_new(json, "seconds", gt_json_number(t->seconds));
+  json_object_set_new(json, "compile_wait_s", json_real(t->compile_wait_seconds));
+  json_object_set_new(json, "device_busy",
+                      t->seconds > 0 ? json_real(t->device_seconds / t->seconds) : json_null());
   json_object_set_new(json, "space", json_integer((json_int_t)t->space));
   return json;
 }
@@ -226,6 +245,17 @@ static void print_result(const session *s, const gt_workshop *workshop, const ch
                           "problems", rows));
 }
 
+// Without the store every source is compiled: worth a word, and no reason to stop.
+static gt_code_store *open_code_store(const char *cache_path) {
+  gt_code_store *store = NULL;
+  gt_error error = {0};
+  char *path = gt_code_store_path(cache_path);
+  if (gt_code_store_open(path, GT_CODE_STORE_BYTES, &store, &error) != GT_OK)
+    gt_complain("%s: code objects are neither reused nor kept", error.text);
+  free(path);
+  return store;
+}
+
 // Warm times are not comparable with the cold ones that the cache keeps: such a run has a cache of its own in
 // a temporary file, whose path the caller removes and frees.
 static gt_status open_private_cache(gt_cache **cache, char **path, gt_error *error) {
@@ -241,6 +271,7 @@ static int run(session *s) {
   gt_generator *generator = NULL;
   gt_workshop *workshop = NULL;
   gt_cache *cache = NULL;
+  gt_code_store *store = NULL;
   char *cache_path = NULL, *private_path = NULL;
   gt_error error = {0};
   int result = 0;
@@ -261,6 +292,8 @@ static int run(session *s) {
   status = s->tune.timing.warm ? open_private_cache(&cache, &private_path, &error)
                                : gt_open_cache(s->cache_path, GT_CACHE_WRITE, &cache, &cache_path, &error);
   if (status != GT_OK) goto complain;
+  if (cache_path) store = open_code_store(cache_path);
+  gt_workshop_use_store(workshop, store);
   s->rows = gt_alloc(s->problems.count * sizeof *s->rows);
   status = tune_all(s, generator, workshop, cache);
   print_result(s, workshop, cache_path);
@@ -287,12 +320,13 @@ done:
   free(private_path);
   free(cache_path);
   gt_workshop_close(workshop);
+  gt_code_store_close(store);
   gt_generator_close(generator);
   return result;
 }
 
 int gt_command_tune(int argc, char **argv) {
-  session s = {.device = "auto"};
+  session s = {.device = "auto", .compile_jobs = -1};
   gt_tune_defaults(&s.tune);
   gt_workshop_defaults(&s.limits);
   const gt_option options[] = {
@@ -314,6 +348,8 @@ int gt_command_tune(int argc, char **argv) {
       {"batch-us", 0, GT_OPTION_NUMBER, &s.tune.timing.batch_us, "US",
        "time launches in batches of at least so many microseconds (default 1000)"},
       {"config", 0, GT_OPTION_TEXT, &s.config, "CONFIGURATION", "try only this one and store nothing"},
+      {"compile-jobs", 0, GT_OPTION_COUNT, &s.compile_jobs, "N",
+       "processes that compile while the device works (default: one less than the CPUs, at most 16)"},
       {"compile-limit", 0, GT_OPTION_NUMBER, &s.limits.compile_seconds, "S",
        "seconds a compilation may take"},
       {"launch-limit", 0, GT_OPTION_NUMBER, &s.limits.launch_seconds, "S", "seconds a check may take"},
@@ -330,6 +366,9 @@ int gt_command_tune(int argc, char **argv) {
                "all trials and\n"
                "the winner in the cache. Each trial runs in a worker process: a crash or a hang costs that "
                "trial only.\n"
+               "Other processes compile what comes next, so that the device need not wait. Code objects are "
+               "kept in\n"
+               "the file CACHE.code beside the cache, which may be deleted at any time.\n"
                "Ctrl-C ends it and keeps what was measured; the same command goes on from there.",
       .options = options,
       .takes_problem = true,
@@ -340,6 +379,12 @@ int gt_command_tune(int argc, char **argv) {
   gt_error error = {0};
   int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
   if (result != GT_CONTINUE) return result;
+  if (s.compile_jobs == 0 || s.compile_jobs > MOST_COMPILE_JOBS) {
+    gt_complain("tune: --compile-jobs takes a whole number of 1 to %d, not '%lld'", MOST_COMPILE_JOBS,
+                (long long)s.compile_jobs);
+    return 2;
+  }
+  s.limits.compile_jobs = s.compile_jobs > 0 ? (int)s.compile_jobs : gt_workshop_compile_jobs();
   if (s.budget > 1000000000) s.budget = 1000000000;
   if (s.budget) s.tune.budget = (int)s.budget;
   if (s.seed) s.tune.seed = (uint64_t)s.seed;

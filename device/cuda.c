@@ -316,6 +316,7 @@ const gt_backend gt_backend_cuda = {
     .name = "cuda",
     .target = GT_TARGET_CUDA,
     .compile_options = gt_cuda_compile_options,
+    .compiles_alone = true,
     .executes = true,
     .count = cuda_count,
     .open = cuda_open,

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "device/fingerprint.h"
 
-#define GT_BACKEND_VERSION 2
+#define GT_BACKEND_VERSION 3
 #define GT_MAX_EVENTS 8
 
 typedef struct gt_device gt_device;
@@ -36,6 +36,7 @@ typedef struct {
   const char *name; // "hip"
   gt_target target;
   const char *compile_options; // part of a code object's identity
+  bool compiles_alone;         // compiling needs no open device, and depends on compiler and architecture alone
   bool executes;               // false: launches compute nothing, times are scripted (recorded)
 
   // Number of devices, 0 or more. GT_NO_LIBRARY: names every path that was tried.

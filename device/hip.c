@@ -352,6 +352,7 @@ const gt_backend gt_backend_hip = {
     .name = "hip",
     .target = GT_TARGET_HIP,
     .compile_options = gt_hip_compile_options,
+    .compiles_alone = true,
     .executes = true,
     .count = hip_count,
     .open = hip_open,

@@ -2,9 +2,11 @@
 #include "device/recorded.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "device/recorded_script.h"
@@ -47,6 +49,12 @@ static gt_status check(const gt_device *device, gt_error *error) {
 
 _Noreturn static void hang(void) {
   for (;;) pause();
+}
+
+// Takes real time.
+static void rest(double seconds) {
+  if (seconds > 0)
+    nanosleep(&(struct timespec){(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))}, NULL);
 }
 
 // --- devices -------------------------------------------------------------------------------------
@@ -117,6 +125,8 @@ static gt_status recorded_compile(gt_device *device, const char *arch, const cha
   const gt_recorded_rule *rule = rule_of(device, source, &problem, &configuration);
   gt_action action = rule ? rule->action : GT_ACTION_RUN;
   if (action == GT_ACTION_COMPILE_HANG) hang();
+  if (action == GT_ACTION_COMPILE_CRASH) abort();
+  rest(rule && rule->compile_seconds >= 0 ? rule->compile_seconds : device->script.compile_seconds);
   if (action == GT_ACTION_COMPILE_ERROR) {
     gt_buffer_print(log, "%s: error: the script says so\n", configuration);
     status = gt_fail(error, GT_COMPILE, "recorded: the source does not compile: %.300s: the script says so",
@@ -308,6 +318,7 @@ static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uin
   default:
     break;
   }
+  if (kernel->launches == 0) rest(device->script.check_seconds);
   double microseconds =
       gt_recorded_script_time(&device->script, module->rule, module->configuration, kernel->launches++);
   device->clock += (uint64_t)(microseconds * 1e6 + 0.5);

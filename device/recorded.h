@@ -4,9 +4,11 @@
 //     "fingerprint": {"arch": "gfx942", "target": "hip", "wave_size": 64},
 //     "default_us": 100.0,
 //     "hashed": [50.0, 200.0],
+//     "compile_ms": 150, "check_ms": 40,
 //     "rules": [
 //       {"match": "taps:block=256", "problem": "dtype=f16", "us": 12.5},
-//       {"match": "vx=8", "action": "crash"}
+//       {"match": "vx=8", "action": "crash"},
+//       {"match": "vx=4", "compile_ms": 500}
 //     ]
 //   }
 //
@@ -16,12 +18,16 @@
 //              keep the values of a small imaginary GPU.
 // default_us   What a launch takes, in microseconds, when no rule says; 100 when absent.
 // hashed       [low, high]: instead, a time between the two that follows from the configuration's text.
+// compile_ms   How long compiling really takes, in milliseconds: the process sleeps. 0 when absent.
+// check_ms     The same for the first launch of each loaded kernel, which is that of the check.
 // rules        The first rule that matches a kernel's source decides. `match` is part of the text of the
 //              configuration and `problem` part of that of the problem; an absent one matches everything.
-//              A rule has at least one of `us`, `samples` and `action`, and not both of the first two.
+//              A rule has at least one of `us`, `samples`, `action` and `compile_ms`, and not both of the
+//              first two.
 //
 //   us         The time of a launch. A variant of several kernels takes it for each of them.
 //   samples    The times of a kernel's consecutive launches, over and over.
+//   compile_ms As above, for these sources.
 //   action     run            nothing special
 //              crash          the launch aborts the process
 //              hang           the launch never returns
@@ -30,6 +36,7 @@
 //              device_lost    the launch fails with GT_DEVICE_LOST, and so does all that follows
 //              compile_error  compiling fails with GT_COMPILE
 //              compile_hang   compiling never returns
+//              compile_crash  compiling aborts the process
 //              wrong          gt_recorded_wrong() says so, for a checker that has no results to look at
 //
 // A source says what it is in lines "// problem: ..." and "// configuration: ..." among its first ones. Its

@@ -54,6 +54,15 @@ static gt_status take_time(const place *at, const char *key, const json_t *value
              : refuse(at, "'%s': not a number of microseconds above 0 and up to 1e9", key);
 }
 
+// Real time, in milliseconds in the file.
+static gt_status take_delay(const place *at, const char *key, const json_t *value, double *seconds) {
+  if (!value) return GT_OK;
+  *seconds = json_number_value(value) / 1e3;
+  return json_is_number(value) && *seconds >= 0 && *seconds <= 60
+             ? GT_OK
+             : refuse(at, "'%s': not a number of milliseconds from 0 to 60000", key);
+}
+
 static gt_status take_text(const place *at, const json_t *object, const char *key, const char **text) {
   const json_t *value = json_object_get(object, key);
   *text = json_string_value(value);
@@ -187,7 +196,7 @@ static gt_status take_samples(const place *at, const json_t *samples) {
 }
 
 static gt_status take_rule(const place *at, const json_t *object, gt_recorded_rule *rule) {
-  static const char *const known[] = {"match", "problem", "us", "samples", "action", NULL};
+  static const char *const known[] = {"match", "problem", "us", "samples", "action", "compile_ms", NULL};
   const char *action = NULL;
   const json_t *us = json_object_get(object, "us");
   gt_status status = check_keys(at, object, known);
@@ -198,9 +207,12 @@ static gt_status take_rule(const place *at, const json_t *object, gt_recorded_ru
   if (!status) status = take_time(at, "us", us, &rule->microseconds);
   rule->samples = json_object_get(object, "samples");
   if (!status) status = take_samples(at, rule->samples);
+  rule->compile_seconds = -1;
+  const json_t *delay = json_object_get(object, "compile_ms");
+  if (!status) status = take_delay(at, "compile_ms", delay, &rule->compile_seconds);
   if (!status && us && rule->samples) status = refuse(at, "both 'us' and 'samples'");
-  if (!status && !us && !rule->samples && !action)
-    status = refuse(at, "none of 'us', 'samples' and 'action'");
+  if (!status && !us && !rule->samples && !action && !delay)
+    status = refuse(at, "none of 'us', 'samples', 'action' and 'compile_ms'");
   return status;
 }
 
@@ -219,13 +231,18 @@ static gt_status take_rules(place *at, const json_t *array, gt_recorded_script *
 }
 
 static gt_status take_document(place *at, const json_t *document, gt_recorded_script *script) {
-  static const char *const known[] = {"fingerprint", "default_us", "hashed", "rules", NULL};
+  static const char *const known[] = {"fingerprint", "default_us", "hashed", "compile_ms",
+                                      "check_ms",    "rules",      NULL};
   const json_t *hashed = json_object_get(document, "hashed");
   gt_status status = check_keys(at, document, known);
   script->default_microseconds = 100;
   if (!status)
     status =
         take_time(at, "default_us", json_object_get(document, "default_us"), &script->default_microseconds);
+  if (!status)
+    status = take_delay(at, "compile_ms", json_object_get(document, "compile_ms"), &script->compile_seconds);
+  if (!status)
+    status = take_delay(at, "check_ms", json_object_get(document, "check_ms"), &script->check_seconds);
   if (!status && hashed) {
     if (json_array_size(hashed) != 2) return refuse(at, "'hashed': not an array of two times");
     for (size_t i = 0; !status && i < 2; i++)

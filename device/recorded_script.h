@@ -15,6 +15,7 @@
   X(EXIT, "exit")                   \
   X(COMPILE_ERROR, "compile_error") \
   X(COMPILE_HANG, "compile_hang")   \
+  X(COMPILE_CRASH, "compile_crash") \
   X(LAUNCH_ERROR, "launch_error")   \
   X(WRONG, "wrong")                 \
   X(DEVICE_LOST, "device_lost")
@@ -27,6 +28,7 @@ typedef enum {
 typedef struct {
   const char *match, *problem; // NULL matches everything
   double microseconds;         // 0 when the rule does not say
+  double compile_seconds;      // < 0 when the rule does not say
   const json_t *samples;       // NULL, or an array of numbers
   gt_action action;
 } gt_recorded_rule;
@@ -36,6 +38,7 @@ typedef struct {
   gt_fingerprint fingerprint;
   double default_microseconds;
   double hashed[2]; // both 0 when absent
+  double compile_seconds, check_seconds; // that compiling and checks really take
   gt_recorded_rule *rules;
   size_t n_rules;
 } gt_recorded_script;

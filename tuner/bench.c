@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
+
 #define MAX_SLOTS 65536
 #define CPU_BYTES ((int64_t)64 << 20) // of all slots together on a CPU: its memory is the host's
-#define CHUNK_BYTES ((size_t)16 << 20)
+#define CHUNK_BYTES ((size_t)64 << 20)
+#define PIECE_ELEMENTS ((size_t)1 << 20) // of a chunk, that a thread takes at a time
 
 #define SHORT_US 20         // a launch; the host keeps ahead of longer ones, so that its time does not show
 #define FEWEST_REPLAYED 16  // launch sequences; smaller batches only look for the size of a batch
@@ -70,6 +73,21 @@ static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
   }
 }
 
+// A part of the inputs, made in pieces.
+typedef struct {
+  const gt_inputs *inputs;
+  uint64_t first, count; // elements
+  char *to;
+  size_t element; // bytes
+} filling;
+
+static void fill_piece(void *context, size_t index) {
+  const filling *f = context;
+  uint64_t at = (uint64_t)index * PIECE_ELEMENTS;
+  uint64_t count = f->count - at < PIECE_ELEMENTS ? f->count - at : PIECE_ELEMENTS;
+  gt_inputs_fill(f->inputs, f->first + at, (size_t)count, f->to + at * f->element);
+}
+
 static gt_status fill_inputs(gt_bench *bench, const void *values, gt_error *error) {
   const gt_backend *backend = bench->open->backend;
   gt_device *device = bench->open->device;
@@ -84,7 +102,8 @@ static gt_status fill_inputs(gt_bench *bench, const void *values, gt_error *erro
   void *host = gt_alloc(CHUNK_BYTES);
   for (uint64_t first = 0; first < count && status == GT_OK; first += chunk) {
     size_t n = (size_t)(count - first < chunk ? count - first : chunk);
-    gt_inputs_fill(&inputs, first, n, host);
+    filling part = {&inputs, first, n, host, element};
+    gt_parallel((n + PIECE_ELEMENTS - 1) / PIECE_ELEMENTS, fill_piece, &part);
     status = backend->write(device, to + first * element, host, n * element, error);
   }
   free(host);

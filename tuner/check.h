@@ -35,4 +35,11 @@ bool gt_check_value(gt_dtype dtype, double terms, double term, double result, do
 // Whether two results of correct kernels can differ so: each may be off by the tolerance.
 bool gt_check_pair(gt_dtype dtype, double terms, double term, double one, double other);
 
+// Quick looks at `count` doubles: true when every one is right for sure; false says nothing. Most right
+// results pass, and only what does not is worth the functions above. A `term` per element.
+bool gt_check_values_quickly(gt_dtype dtype, const double *term, const double *result,
+                             const double *reference, size_t count);
+bool gt_check_pairs_quickly(gt_dtype dtype, const double *term, const double *one, const double *other,
+                            size_t count);
+
 #endif

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <uv.h>
 
+#include "base/clock.h"
 #include "tuner/wire.h"
 #include "tuner/workshop.h"
 
@@ -19,12 +20,20 @@ void gt_workshop_interrupt(void) {
   interrupted = 1;
 }
 
-struct gt_child {
+struct gt_child_loop {
   uv_loop_t loop;
+  uv_timer_t timer, tick;
+  bool timed_out;
+  void (*attend)(void *context);
+  void *context;
+};
+
+struct gt_child {
+  gt_child_loop *loop;
   uv_process_t process;
   uv_pipe_t to, from, errors;
-  uv_timer_t timer, tick;
-  bool exited, ended_output, ended_errors, timed_out;
+  int open_handles;
+  bool exited, ended_output, ended_errors;
   int64_t exit_status;
   int exit_signal;
   gt_buffer received;
@@ -102,26 +111,102 @@ static void on_errors(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffe
 }
 
 static void on_timer(uv_timer_t *timer) {
-  ((gt_child *)timer->data)->timed_out = true;
+  ((gt_child_loop *)timer->data)->timed_out = true;
 }
 static void on_tick(uv_timer_t *timer) {
   (void)timer;
 } // only wakes the loop up
 
-gt_status gt_child_start(const char *program, gt_child **result, gt_error *error) {
-  gt_child *child = gt_alloc(sizeof *child);
+gt_status gt_child_loop_make(gt_child_loop **result, gt_error *error) {
+  gt_child_loop *loop = gt_alloc(sizeof *loop);
   *result = NULL;
-  if (uv_loop_init(&child->loop) != 0) {
-    free(child);
+  if (uv_loop_init(&loop->loop) != 0) {
+    free(loop);
     return gt_fail(error, GT_IO, "cannot make an event loop");
   }
-  child->process.data = child->to.data = child->from.data = child->errors.data = child->timer.data =
-      child->tick.data = child;
-  uv_timer_init(&child->loop, &child->timer);
-  uv_timer_init(&child->loop, &child->tick);
-  uv_pipe_init(&child->loop, &child->to, 0);
-  uv_pipe_init(&child->loop, &child->from, 0);
-  uv_pipe_init(&child->loop, &child->errors, 0);
+  uv_timer_init(&loop->loop, &loop->timer);
+  uv_timer_init(&loop->loop, &loop->tick);
+  loop->timer.data = loop;
+  *result = loop;
+  return GT_OK;
+}
+
+void gt_child_loop_free(gt_child_loop *loop) {
+  if (!loop) return;
+  uv_close((uv_handle_t *)&loop->timer, NULL);
+  uv_close((uv_handle_t *)&loop->tick, NULL);
+  uv_run(&loop->loop, UV_RUN_DEFAULT);
+  uv_loop_close(&loop->loop);
+  free(loop);
+}
+
+void gt_child_loop_attend(gt_child_loop *loop, void (*attend)(void *context), void *context) {
+  loop->attend = attend;
+  loop->context = context;
+}
+
+static void start_clock(gt_child_loop *loop, double seconds) {
+  loop->timed_out = false;
+  uv_update_time(&loop->loop);
+  uv_timer_start(&loop->timer, on_timer, (uint64_t)(1e3 * seconds) + 1, 0);
+  uv_timer_start(&loop->tick, on_tick, TICK_MS, TICK_MS);
+}
+
+static void stop_clock(gt_child_loop *loop) {
+  uv_timer_stop(&loop->timer);
+  uv_timer_stop(&loop->tick);
+}
+
+static void attend(const gt_child_loop *loop) {
+  if (loop->attend) loop->attend(loop->context);
+}
+
+static bool take_interruption(void) {
+  if (!interrupted) return false;
+  interrupted = 0;
+  return true;
+}
+
+bool gt_child_loop_run(gt_child_loop *loop, double seconds, const bool *until) {
+  pipe_guard guard = block_sigpipe();
+  bool stopped = false;
+  uv_run(&loop->loop, UV_RUN_NOWAIT);
+  attend(loop);
+  start_clock(loop, seconds);
+  while (!loop->timed_out && seconds > 0 && !(until && *until) && !(stopped = take_interruption())) {
+    uv_run(&loop->loop, UV_RUN_ONCE);
+    attend(loop);
+  }
+  stop_clock(loop);
+  unblock_sigpipe(&guard);
+  return !stopped;
+}
+
+static void on_closed(uv_handle_t *handle) {
+  gt_child *child = handle->data;
+  child->open_handles--;
+}
+
+static void close_all(gt_child *child) {
+  uv_close((uv_handle_t *)&child->process, on_closed);
+  uv_close((uv_handle_t *)&child->to, on_closed);
+  uv_close((uv_handle_t *)&child->from, on_closed);
+  uv_close((uv_handle_t *)&child->errors, on_closed);
+  while (child->open_handles) uv_run(&child->loop->loop, UV_RUN_ONCE);
+  gt_buffer_free(&child->received);
+  gt_buffer_free(&child->words);
+  free(child);
+}
+
+gt_status gt_child_start(gt_child_loop *loop, const char *program, gt_child **result, gt_error *error) {
+  gt_child *child = gt_alloc(sizeof *child);
+  *result = NULL;
+  child->loop = loop;
+  child->process.data = child->to.data = child->from.data = child->errors.data = child;
+  uv_pipe_init(&loop->loop, &child->to, 0);
+  uv_pipe_init(&loop->loop, &child->from, 0);
+  uv_pipe_init(&loop->loop, &child->errors, 0);
+  child->open_handles = 4; // with the process, which uv_spawn makes a handle of even when it fails
 
   char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--worker", NULL};
   uv_stdio_container_t stdio[3] = {
@@ -130,10 +215,9 @@ gt_status gt_child_start(const char *program, gt_child **result, gt_error *error
       {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&child->errors}};
   uv_process_options_t options = {
       .exit_cb = on_exit_of_process, .file = program, .args = arguments, .stdio = stdio, .stdio_count = 3};
-  int failure = uv_spawn(&child->loop, &child->process, &options);
+  int failure = uv_spawn(&loop->loop, &child->process, &options);
   if (failure) {
-    child->exited = true;
-    gt_child_end(child);
+    close_all(child);
     return gt_fail(error, GT_IO, "cannot start the worker process %s: %s", program, uv_strerror(failure));
   }
   uv_read_start((uv_stream_t *)&child->from, give_block, on_output);
@@ -142,28 +226,17 @@ gt_status gt_child_start(const char *program, gt_child **result, gt_error *error
   return GT_OK;
 }
 
-static void close_handle(uv_handle_t *handle, void *context) {
-  (void)context;
-  if (!uv_is_closing(handle)) uv_close(handle, NULL);
-}
-
 void gt_child_end(gt_child *child) {
   if (!child) return;
   pipe_guard guard = block_sigpipe();
+  double limit = gt_seconds() + KILL_SECONDS;
   if (!child->exited) {
     uv_process_kill(&child->process, SIGKILL);
-    uv_update_time(&child->loop);
-    child->timed_out = false;
-    uv_timer_start(&child->timer, on_timer, 1000 * KILL_SECONDS, 0);
+    uv_timer_start(&child->loop->tick, on_tick, TICK_MS, TICK_MS);
+    while (!child->exited && gt_seconds() < limit) uv_run(&child->loop->loop, UV_RUN_ONCE);
   }
-  while (!child->exited && !child->timed_out) uv_run(&child->loop, UV_RUN_ONCE);
-  uv_walk(&child->loop, close_handle, NULL);
-  uv_run(&child->loop, UV_RUN_DEFAULT);
-  uv_loop_close(&child->loop);
+  close_all(child);
   unblock_sigpipe(&guard);
-  gt_buffer_free(&child->received);
-  gt_buffer_free(&child->words);
-  free(child);
 }
 
 typedef struct {
@@ -197,38 +270,40 @@ void gt_child_send(gt_child *child, json_t *message, const void *payload, size_t
   if (failure) on_written(&out->request, failure);
 }
 
+void gt_child_flush(gt_child *child, double seconds) {
+  pipe_guard guard = block_sigpipe();
+  double limit = gt_seconds() + seconds;
+  start_clock(child->loop, seconds);
+  while (uv_stream_get_write_queue_size((uv_stream_t *)&child->to) && !child->exited && gt_seconds() < limit)
+    uv_run(&child->loop->loop, UV_RUN_ONCE);
+  stop_clock(child->loop);
+  unblock_sigpipe(&guard);
+}
+
+gt_child_event gt_child_look(gt_child *child, json_t **message, gt_buffer *payload) {
+  int got = gt_wire_decode(&child->received, message, payload);
+  if (got) return got > 0 ? GT_CHILD_FRAME : GT_CHILD_GARBAGE;
+  // What it sent before its end comes first. Compilers that it started may hold its stderr open for longer.
+  if (!child->exited || !child->ended_output) return GT_CHILD_TIMEOUT;
+  for (int i = 0; i < 10 && !child->ended_errors; i++) uv_run(&child->loop->loop, UV_RUN_NOWAIT);
+  return GT_CHILD_ENDED;
+}
+
 gt_child_event gt_child_wait(gt_child *child, double seconds, json_t **message, gt_buffer *payload) {
   gt_child_event event;
   pipe_guard guard = block_sigpipe();
-  child->timed_out = false;
-  uv_update_time(&child->loop);
-  uv_timer_start(&child->timer, on_timer, (uint64_t)(1e3 * seconds) + 1, 0);
-  uv_timer_start(&child->tick, on_tick, TICK_MS, TICK_MS);
+  start_clock(child->loop, seconds);
   for (;;) {
-    if (interrupted) {
-      interrupted = 0;
+    if (take_interruption()) {
       event = GT_CHILD_INTERRUPTED;
       break;
     }
-    int got = gt_wire_decode(&child->received, message, payload);
-    if (got) {
-      event = got > 0 ? GT_CHILD_FRAME : GT_CHILD_GARBAGE;
-      break;
-    }
-    if (child->timed_out) {
-      event = GT_CHILD_TIMEOUT;
-      break;
-    }
-    // What it sent before its end comes first. Compilers that it started may hold its stderr open for longer.
-    if (child->exited && child->ended_output) {
-      for (int i = 0; i < 10 && !child->ended_errors; i++) uv_run(&child->loop, UV_RUN_NOWAIT);
-      event = GT_CHILD_ENDED;
-      break;
-    }
-    uv_run(&child->loop, UV_RUN_ONCE);
+    event = gt_child_look(child, message, payload);
+    if (event != GT_CHILD_TIMEOUT || child->loop->timed_out) break;
+    uv_run(&child->loop->loop, UV_RUN_ONCE);
+    attend(child->loop);
   }
-  uv_timer_stop(&child->timer);
-  uv_timer_stop(&child->tick);
+  stop_clock(child->loop);
   unblock_sigpipe(&guard);
   return event;
 }

@@ -4,16 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "tuner/check.h"
+#include "base/parallel.h"
 #include "tuner/reference.h"
 
 #define REFERENCE_ELEMENTS \
   ((int64_t)1 << 22) // outputs (or inputs, if more) that the reference is computed for
 #define REFERENCE_SLICE_LIMIT ((int64_t)1 << 28) // of one slice: 2 GiB of doubles per array
+#define REFERENCE_GROUPS 32                      // that threads take one at a time
 #define KEPT_BYTES ((int64_t)1 << 30)
-#define CHUNK_BYTES ((int64_t)16 << 20)
 
 static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -44,26 +43,57 @@ static void choose_slices(gt_expected *expected) {
   expected->slices = spread_over(bench->outer, expected->n_slices);
 }
 
-// grad_output of the chosen slices and channels, as the bench generated it.
-static double *make_inputs(const gt_expected *expected) {
+// grad_output of the chosen channels of slices from … to-1 of those chosen, as the bench generated it.
+static double *make_inputs(const gt_expected *expected, int64_t from, int64_t to) {
   const gt_bench *bench = expected->bench;
   gt_dtype dtype = bench->problem.dtype;
   int64_t out = product(bench->problem.out), inner = gt_problem_inner(&bench->problem);
-  double *values = gt_alloc((size_t)(expected->n_slices * out * expected->n_channels) * sizeof *values),
-         *to = values;
+  double *values = gt_alloc((size_t)((to - from) * out * expected->n_channels) * sizeof *values),
+         *next = values;
   void *row = gt_alloc((size_t)inner * gt_dtype_bytes(dtype));
   gt_inputs inputs;
   gt_inputs_open(&inputs, dtype);
-  for (int64_t s = 0; s < expected->n_slices; s++)
+  for (int64_t s = from; s < to; s++)
     for (int64_t p = 0; p < out; p++) {
       gt_inputs_fill(&inputs, (uint64_t)(expected->slices[s] * bench->out_slice + p * inner), (size_t)inner,
                      row);
       for (int64_t c = 0; c < expected->n_channels; c++)
-        *to++ = gt_storage_load(dtype, row, (size_t)expected->channels[c]);
+        *next++ = gt_storage_load(dtype, row, (size_t)expected->channels[c]);
     }
   gt_inputs_close(&inputs);
   free(row);
   return values;
+}
+
+// The reference is made in groups of slices.
+typedef struct {
+  gt_expected *expected;
+  gt_problem part; // with the chosen channels only
+  int64_t groups;
+  gt_error errors[REFERENCE_GROUPS];
+} making;
+
+static void make_group(void *context, size_t index) {
+  making *m = context;
+  gt_expected *expected = m->expected;
+  int64_t from = expected->n_slices * (int64_t)index / m->groups;
+  int64_t to = expected->n_slices * (int64_t)(index + 1) / m->groups;
+  int64_t at = from * product(m->part.in) * expected->n_channels;
+  double *inputs = make_inputs(expected, from, to);
+  m->errors[index].status = gt_reference(&m->part, to - from, inputs, expected->reference + at,
+                                         expected->term + at, &m->errors[index]);
+  free(inputs);
+}
+
+static gt_status make_reference(gt_expected *expected, gt_error *error) {
+  making m = {.expected = expected,
+              .part = expected->bench->problem,
+              .groups = smaller(expected->n_slices, REFERENCE_GROUPS)};
+  if (m.part.layout == GT_NHWC) m.part.c = expected->n_channels;
+  gt_parallel((size_t)m.groups, make_group, &m);
+  for (int64_t i = 0; i < m.groups; i++)
+    if (m.errors[i].status != GT_OK) return gt_fail(error, m.errors[i].status, "%s", m.errors[i].text);
+  return GT_OK;
 }
 
 // The largest weight that each spatial position is multiplied with: the reference's largest term when all
@@ -100,12 +130,8 @@ gt_status gt_expected_open(gt_bench *bench, gt_expected *expected, gt_error *err
     status = gt_reference_terms(&bench->problem, &expected->terms, error);
   if (status == GT_OK) status = make_weights(expected, error);
   if (status == GT_OK) {
-    gt_problem part = bench->problem;
-    if (part.layout == GT_NHWC) part.c = expected->n_channels;
-    double *inputs = make_inputs(expected);
     allocate_reference(expected);
-    status = gt_reference(&part, expected->n_slices, inputs, expected->reference, expected->term, error);
-    free(inputs);
+    status = make_reference(expected, error);
   }
   if (status != GT_OK) gt_expected_close(expected);
   return status;
@@ -165,130 +191,4 @@ gt_status gt_expected_keep(gt_expected *expected, int slot, gt_error *error) {
 
 bool gt_expected_is_partial(const gt_expected *expected) {
   return expected->tail_elements > 0;
-}
-
-// Differences found so far: the first is described, all are counted.
-typedef struct {
-  const gt_bench *bench;
-  uint32_t poison;
-  int64_t compared, wrong;
-  gt_buffer *what;
-} differences;
-
-// Adds "[outer 3][1][20][7][channel 4]" for an element of grad_input.
-static void print_place(gt_buffer *what, const gt_problem *problem, int64_t in_slice, int64_t element) {
-  int64_t inner = gt_problem_inner(problem), rest = element % in_slice, place = rest / inner;
-  gt_buffer_print(what, "grad_input[outer %" PRId64 "]", element / in_slice);
-  if (problem->op->spatial_axes > 2)
-    gt_buffer_print(what, "[%" PRId64 "]", place / problem->in[2] / problem->in[1]);
-  if (problem->op->spatial_axes > 1)
-    gt_buffer_print(what, "[%" PRId64 "]", place / problem->in[2] % problem->in[1]);
-  gt_buffer_print(what, "[%" PRId64 "]", place % problem->in[2]);
-  if (inner > 1) gt_buffer_print(what, "[channel %" PRId64 "]", rest % inner);
-}
-
-static bool holds_poison(const differences *found, const void *array, size_t index) {
-  size_t bytes = gt_dtype_bytes(found->bench->problem.dtype);
-  const uint8_t *at = (const uint8_t *)array + index * bytes, *word = (const uint8_t *)&found->poison;
-  for (size_t i = 0; i < bytes; i++)
-    if (at[i] != word[i % 4]) return false;
-  return true;
-}
-
-static void add_difference(differences *found, const void *array, size_t index, int64_t element, double right,
-                           double tolerance, const char *by) {
-  if (found->wrong++) return;
-  print_place(found->what, &found->bench->problem, found->bench->in_slice, element);
-  if (holds_poison(found, array, index))
-    gt_buffer_print(found->what, " was never written (%s says %.9g)", by, right);
-  else
-    gt_buffer_print(found->what, " is %.9g, %s says %.9g (tolerance %.3g)",
-                    gt_storage_load(found->bench->problem.dtype, array, index), by, right, tolerance);
-}
-
-static gt_status compare_reference(const gt_expected *expected, int slot, differences *found,
-                                   gt_error *error) {
-  const gt_bench *bench = expected->bench;
-  gt_dtype dtype = bench->problem.dtype;
-  int64_t element = (int64_t)gt_dtype_bytes(dtype), inner = gt_problem_inner(&bench->problem);
-  int64_t spatial = product(bench->problem.in);
-  size_t slice_bytes = (size_t)(bench->in_slice * element);
-  void *host = gt_alloc(slice_bytes);
-  gt_status status = GT_OK;
-  for (int64_t s = 0, at = 0; s < expected->n_slices && status == GT_OK; s++) {
-    int64_t first = expected->slices[s] * bench->in_slice;
-    status = bench->open->backend->read(
-        bench->open->device, host, gt_guarded_slot(&bench->grad_input, slot) + (gt_address)(first * element),
-        slice_bytes, error);
-    for (int64_t p = 0; status == GT_OK && p < spatial; p++)
-      for (int64_t c = 0; c < expected->n_channels; c++, at++) {
-        size_t index = (size_t)(p * inner + expected->channels[c]);
-        double result = gt_storage_load(dtype, host, index);
-        double reference = expected->reference[at], term = expected->term[at];
-        found->compared++;
-        if (!gt_check_value(dtype, expected->terms, term, result, reference))
-          add_difference(found, host, index, first + (int64_t)index, reference,
-                         gt_check_tolerance(dtype, expected->terms, term, reference), "the reference");
-      }
-  }
-  free(host);
-  return status;
-}
-
-// Compares elements first … first+count-1 with the part of `direct` that begins with element `start`.
-static void compare_kept(const gt_expected *expected, const void *host, int64_t first, int64_t count,
-                         const void *kept, int64_t start, int64_t length, differences *found) {
-  const gt_bench *bench = expected->bench;
-  gt_dtype dtype = bench->problem.dtype;
-  int64_t element = (int64_t)gt_dtype_bytes(dtype), inner = gt_problem_inner(&bench->problem);
-  int64_t from = larger(first, start), to = smaller(first + count, start + length);
-  if (!kept || from >= to) return;
-  const char *mine = (const char *)host + (from - first) * element;
-  const char *right = (const char *)kept + (from - start) * element;
-  found->compared += to - from;
-  if (memcmp(mine, right, (size_t)((to - from) * element)) == 0) return;
-  for (int64_t i = 0; i < to - from; i++) {
-    if (memcmp(mine + i * element, right + i * element, (size_t)element) == 0) continue;
-    double term = expected->weight[(from + i) % bench->in_slice / inner];
-    double one = gt_storage_load(dtype, mine, (size_t)i), other = gt_storage_load(dtype, right, (size_t)i);
-    if (!gt_check_pair(dtype, expected->terms, term, one, other))
-      add_difference(found, mine, (size_t)i, from + i, other,
-                     2 * gt_check_tolerance(dtype, expected->terms, term, fmax(fabs(one), fabs(other))),
-                     "direct");
-  }
-}
-
-static gt_status compare_all(const gt_expected *expected, int slot, differences *found, uint64_t *hash,
-                             gt_error *error) {
-  const gt_bench *bench = expected->bench;
-  int64_t element = (int64_t)gt_dtype_bytes(bench->problem.dtype);
-  int64_t total = bench->outer * bench->in_slice, chunk = CHUNK_BYTES / element;
-  void *host = gt_alloc((size_t)(smaller(chunk, total) * element));
-  gt_status status = GT_OK;
-  *hash = 0;
-  for (int64_t first = 0; first < total && status == GT_OK; first += chunk) {
-    int64_t count = smaller(chunk, total - first);
-    status = bench->open->backend->read(
-        bench->open->device, host, gt_guarded_slot(&bench->grad_input, slot) + (gt_address)(first * element),
-        (size_t)(count * element), error);
-    if (status != GT_OK) break;
-    *hash = XXH3_64bits_withSeed(host, (size_t)(count * element), *hash);
-    compare_kept(expected, host, first, count, expected->head, 0, expected->head_elements, found);
-    compare_kept(expected, host, first, count, expected->tail, total - expected->tail_elements,
-                 expected->tail_elements, found);
-  }
-  free(host);
-  return status;
-}
-
-gt_status gt_expected_compare(const gt_expected *expected, int slot, uint32_t poison, bool *right,
-                              gt_buffer *what, uint64_t *hash, gt_error *error) {
-  differences found = {.bench = expected->bench, .poison = poison, .what = what};
-  gt_status status = compare_reference(expected, slot, &found, error);
-  if (status == GT_OK) status = compare_all(expected, slot, &found, hash, error);
-  *right = found.wrong == 0;
-  if (!*right)
-    gt_buffer_print(what, "; %" PRId64 " of %" PRId64 " compared elements are wrong", found.wrong,
-                    found.compared);
-  return status;
 }

@@ -1,5 +1,4 @@
-// What the right result of a problem is, and the comparison of a result on the device with it. Lives in the
-// worker.
+// What the right result of a problem is (tuner/compare.h compares with it). Lives in the worker.
 //
 // Two sources. The float64 reference, on outer slices that add up to some 4 million outputs (all, when the
 // problem is small; with many channels innermost, on some of the channels). And the result of `direct`, once
@@ -38,10 +37,5 @@ void gt_expected_close(gt_expected *expected); // harmless on a zeroed one
 // Keeps the result in a slot as that of `direct`.
 gt_status gt_expected_keep(gt_expected *expected, int slot, gt_error *error);
 bool gt_expected_is_partial(const gt_expected *expected); // `direct` is kept in part only
-
-// Compares the result in a slot. `poison` is what it held before the run. *right is false, and `what` says
-// where it differs, when it is wrong. *hash identifies the result's bits.
-gt_status gt_expected_compare(const gt_expected *expected, int slot, uint32_t poison, bool *right,
-                              gt_buffer *what, uint64_t *hash, gt_error *error);
 
 #endif

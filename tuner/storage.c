@@ -63,6 +63,36 @@ double gt_storage_load(gt_dtype dtype, const void *array, size_t index) {
   return load16(&bf16, ((const uint16_t *)array)[index]);
 }
 
+// The bits of a 16-bit value as those of a float, shifted into place. An f16's exponent is then too small by
+// 112, which also holds for its subnormals.
+static inline double widen(uint16_t bits, int shift, float scale) {
+  uint32_t wide = (uint32_t)(bits & 0x7fff) << shift;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  value *= scale;
+  return bits & 0x8000 ? -value : value;
+}
+
+void gt_storage_load_many(gt_dtype dtype, const void *array, size_t first, size_t count, double *values) {
+  const uint16_t *bits = (const uint16_t *)array + first;
+  switch (dtype) {
+  case GT_F16:
+    for (size_t i = 0; i < count; i++)
+      values[i] = (bits[i] & 0x7c00) == 0x7c00 ? (double)NAN : widen(bits[i], 13, 0x1p112f);
+    break;
+  case GT_BF16:
+    for (size_t i = 0; i < count; i++)
+      values[i] = (bits[i] & 0x7f80) == 0x7f80 ? (double)NAN : widen(bits[i], 16, 1);
+    break;
+  case GT_F32:
+    for (size_t i = 0; i < count; i++) values[i] = ((const float *)array)[first + i];
+    break;
+  case GT_F64:
+    memcpy(values, (const double *)array + first, count * sizeof *values);
+    break;
+  }
+}
+
 void gt_storage_store(gt_dtype dtype, void *array, size_t index, double value) {
   switch (dtype) {
   case GT_F16:

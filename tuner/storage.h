@@ -9,6 +9,9 @@ double gt_storage_load(gt_dtype dtype, const void *array, size_t index);
 void gt_storage_store(gt_dtype dtype, void *array, size_t index,
                       double value); // rounds to nearest, ties to even
 
+// Elements first … first+count-1, as gt_storage_load gives them. Infinities of the 16-bit types become NaN.
+void gt_storage_load_many(gt_dtype dtype, const void *array, size_t first, size_t count, double *values);
+
 // Half the distance between neighbouring values of the type around `magnitude` (>= 0), subnormals included:
 // the largest error of one rounding to it.
 double gt_storage_half_ulp(gt_dtype dtype, double magnitude);

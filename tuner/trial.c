@@ -5,12 +5,10 @@
 
 #include "base/clock.h"
 #include "device/recorded.h"
-
-#define LOG_BYTES 2000 // of a compiler's words that go into a message
+#include "tuner/compare.h"
 
 void gt_result_free(gt_result *result) {
   gt_buffer_free(&result->message);
-  gt_buffer_free(&result->code);
   gt_samples_free(&result->samples);
   *result = (gt_result){0};
 }
@@ -24,9 +22,6 @@ static void set_failed(gt_result *result, gt_outcome outcome, gt_status status, 
 // Turns an error of the device layer into an outcome.
 static void set_error(gt_session *session, gt_result *result, const gt_error *error) {
   switch (error->status) {
-  case GT_COMPILE:
-    set_failed(result, GT_OUTCOME_COMPILE_ERROR, GT_COMPILE, error->text);
-    break;
   case GT_OUT_OF_MEMORY:
     set_failed(result, GT_OUTCOME_OUT_OF_MEMORY, GT_OUT_OF_MEMORY, error->text);
     break;
@@ -36,102 +31,142 @@ static void set_error(gt_session *session, gt_result *result, const gt_error *er
   }
 }
 
-static gt_status compile(gt_session *session, const gt_variant *variant, gt_result *result, gt_error *error) {
-  gt_buffer log = {0};
-  session->progress(session->context, "compile");
+static gt_status load(gt_bench *bench, const gt_built *built, gt_loaded *loaded, gt_error *error) {
+  return gt_loaded_open(bench, built->variant, built->code, built->size, loaded, error);
+}
+
+// Runs the variant once on a slot; *ok is false when canaries are damaged: then result says so.
+static gt_status run_once(gt_session *session, gt_loaded *loaded, int slot, uint32_t poison,
+                          gt_result *result, bool *ok, gt_error *error) {
+  session->progress(session->context, "launch");
   double start = gt_seconds();
-  gt_status status = session->open.backend->compile(session->open.device, session->open.fingerprint.arch,
-                                                    variant->source, &result->code, &log, error);
-  result->compile_ms = 1e3 * (gt_seconds() - start);
-  if (status == GT_COMPILE) {
-    gt_buffer_print(&result->message, "%s", error->text);
-    if (log.length) gt_buffer_print(&result->message, "\n%.*s", LOG_BYTES, log.data);
-  }
-  gt_buffer_free(&log);
+  gt_status status = gt_loaded_run(loaded, slot, poison, ok, &result->message, error);
+  result->device_s += gt_seconds() - start;
+  if (status == GT_OK && !*ok) set_failed(result, GT_OUTCOME_OUT_OF_BOUNDS, GT_WRONG_RESULT, "");
   return status;
 }
 
-// Runs the variant once on a slot; *ok is false when canaries or (if it is to be checked) values are wrong:
-// then result says so.
-static gt_status run_once(gt_session *session, gt_expected *expected, gt_loaded *loaded, int slot,
-                          uint32_t poison, bool check, gt_result *result, uint64_t *hash, bool *ok,
-                          gt_error *error) {
-  session->progress(session->context, "launch");
-  gt_status status = gt_loaded_run(loaded, slot, poison, ok, &result->message, error);
-  if (status != GT_OK) return status;
-  if (!*ok) {
-    set_failed(result, GT_OUTCOME_OUT_OF_BOUNDS, GT_WRONG_RESULT, "");
-    return GT_OK;
-  }
-  if (!check) return GT_OK;
+// On a device that executes nothing there is nothing to compare, but it fails and hangs here as others do.
+static gt_status run_scripted(gt_session *session, gt_loaded *loaded, gt_result *result, gt_error *error) {
+  bool intact;
+  gt_status status = run_once(session, loaded, 0, GT_POISON_FIRST, result, &intact, error);
+  if (status == GT_OK && session->open.backend == &gt_backend_recorded &&
+      gt_recorded_wrong(loaded->kernels[0]))
+    set_failed(result, GT_OUTCOME_WRONG_RESULT, GT_WRONG_RESULT, "the script says that this is wrong");
+  return status;
+}
+
+// A run and the comparison of its result. *hash identifies the result's bits.
+static gt_status run_and_compare(gt_session *session, gt_expected *expected, gt_loaded *loaded, int slot,
+                                 uint32_t poison, gt_result *result, uint64_t *hash, bool *ok,
+                                 gt_error *error) {
+  gt_status status = run_once(session, loaded, slot, poison, result, ok, error);
+  if (status != GT_OK || !*ok) return status;
   session->progress(session->context, "check");
-  status = gt_expected_compare(expected, slot, poison, ok, &result->message, hash, error);
+  status = gt_compare_slot(expected, slot, poison, ok, &result->message, hash, error);
   if (status == GT_OK && !*ok) set_failed(result, GT_OUTCOME_WRONG_RESULT, GT_WRONG_RESULT, "");
   return status;
 }
 
-// Two runs from differently poisoned memory. The result of the first stays in slot 0 when there are several
-// slots.
-static gt_status check_results(gt_session *session, gt_expected *expected, gt_loaded *loaded,
-                               const gt_variant *variant, bool check, gt_result *result, gt_error *error) {
-  if (!session->open.backend->executes) {
-    // Nothing to compare, but a scripted device fails and hangs here as others do.
-    session->progress(session->context, "launch");
-    bool intact;
-    gt_status status = gt_loaded_run(loaded, 0, GT_POISON_FIRST, &intact, &result->message, error);
-    if (status == GT_OK && session->open.backend == &gt_backend_recorded &&
-        gt_recorded_wrong(loaded->kernels[0]))
-      set_failed(result, GT_OUTCOME_WRONG_RESULT, GT_WRONG_RESULT, "the script says that this is wrong");
-    return status;
-  }
+static int second_slot(const gt_loaded *loaded) {
+  return loaded->bench->slots > 1 ? 1 : 0;
+}
+
+// Two runs from differently poisoned memory, compared as they are read.
+static gt_status check_step_by_step(gt_session *session, gt_expected *expected, gt_loaded *loaded,
+                                    const gt_variant *variant, gt_result *result, gt_error *error) {
   uint64_t first = 0, second = 0;
   bool ok;
   gt_status status =
-      run_once(session, expected, loaded, 0, GT_POISON_FIRST, check, result, &first, &ok, error);
-  if (status == GT_OK) result->checked = check;
-  if (status != GT_OK || !ok || !check) return status;
-  int slot = loaded->bench->slots > 1 ? 1 : 0;
-  status = run_once(session, expected, loaded, slot, GT_POISON_SECOND, check, result, &second, &ok, error);
+      run_and_compare(session, expected, loaded, 0, GT_POISON_FIRST, result, &first, &ok, error);
+  if (status == GT_OK) result->checked = true;
+  if (status != GT_OK || !ok) return status;
+  status = run_and_compare(session, expected, loaded, second_slot(loaded), GT_POISON_SECOND, result, &second,
+                           &ok, error);
   if (status != GT_OK) return status;
   if (result->outcome == GT_OUTCOME_WRONG_RESULT)
     result->outcome = GT_OUTCOME_UNSTABLE_RESULT; // right once and wrong once
   else if (ok && variant->reproducible && first != second)
-    set_failed(result, GT_OUTCOME_UNSTABLE_RESULT, GT_WRONG_RESULT,
-               "two runs on the same values gave different bits, both within the tolerance");
+    set_failed(result, GT_OUTCOME_UNSTABLE_RESULT, GT_WRONG_RESULT, GT_COMPARE_UNSTABLE);
   return GT_OK;
+}
+
+// The same two runs, judged by the session's judge, who is left at work.
+static gt_status check_aside(gt_session *session, gt_loaded *loaded, const gt_variant *variant,
+                             gt_result *result, gt_error *error) {
+  static const uint32_t poisons[] = {GT_POISON_FIRST, GT_POISON_SECOND};
+  gt_status status = GT_OK;
+  bool ok = true;
+  for (int run = 0; run < 2 && status == GT_OK && ok; run++) {
+    int slot = run ? second_slot(loaded) : 0;
+    status = run_once(session, loaded, slot, poisons[run], result, &ok, error);
+    double start = gt_seconds();
+    if (status == GT_OK && ok) status = gt_judge_take(&session->judge, run, slot, poisons[run], error);
+    result->device_s += gt_seconds() - start;
+  }
+  result->checked = status == GT_OK;
+  if (status == GT_OK && ok) gt_judge_start(&session->judge, variant->reproducible);
+  return status;
+}
+
+// Waits for the judge. What a wrong kernel took is of no interest.
+static void take_judgement(gt_session *session, gt_result *result) {
+  if (!session->judge.is_running) return;
+  session->progress(session->context, "check");
+  gt_buffer what = {0};
+  gt_outcome outcome = gt_judge_end(&session->judge, &what);
+  if (outcome != GT_OUTCOME_OK && result->outcome == GT_OUTCOME_OK) {
+    set_failed(result, outcome, GT_WRONG_RESULT, what.data ? what.data : "");
+    gt_samples_free(&result->samples);
+  }
+  gt_buffer_free(&what);
 }
 
 static gt_status time_variant(gt_session *session, gt_loaded *loaded, const gt_timing_options *timing,
                               gt_result *result, gt_error *error) {
   session->progress(session->context, "time");
   loaded->warm = timing->warm;
-  return gt_timing_run(timing, gt_loaded_batch, loaded, &result->samples, error);
+  double start = gt_seconds();
+  gt_status status = gt_timing_run(timing, gt_loaded_batch, loaded, &result->samples, error);
+  result->device_s += gt_seconds() - start;
+  return status;
 }
 
-void gt_session_trial(gt_session *session, const gt_variant *variant, bool check, bool time,
-                      const gt_timing_options *timing, gt_result *result) {
+void gt_session_trial(gt_session *session, const gt_built *built, bool check, const gt_timing_options *timing,
+                      gt_result *result) {
   gt_error error = {0};
   gt_loaded loaded = {0};
+  bool ok;
   *result = (gt_result){.info = {-1, -1, -1, -1}};
   gt_status status = session->prepared ? GT_OK : gt_fail(&error, GT_USAGE, "no problem is prepared");
-  if (status == GT_OK) status = compile(session, variant, result, &error);
-  if (status == GT_OK)
-    status =
-        gt_loaded_open(&session->bench, variant, result->code.data, result->code.length, &loaded, &error);
+  if (status == GT_OK) {
+    session->progress(session->context, "load");
+    status = load(&session->bench, built, &loaded, &error);
+  }
   if (status == GT_OK) {
     result->info = loaded.info;
-    status = check_results(session, &session->expected, &loaded, variant, check, result, &error);
+    if (!session->open.backend->executes)
+      status = run_scripted(session, &loaded, result, &error);
+    else if (!check)
+      status = run_once(session, &loaded, 0, GT_POISON_FIRST, result, &ok, &error);
+    else if (gt_judge_can(&session->bench))
+      status = check_aside(session, &loaded, built->variant, result, &error);
+    else
+      status = check_step_by_step(session, &session->expected, &loaded, built->variant, result, &error);
   }
-  if (status == GT_OK && result->outcome == GT_OUTCOME_OK && time)
+  // On a CPU the judge would take from the kernel what is to be timed.
+  if (session->open.fingerprint.is_cpu) take_judgement(session, result);
+  if (status == GT_OK && result->outcome == GT_OUTCOME_OK && timing)
     status = time_variant(session, &loaded, timing, result, &error);
   if (status != GT_OK) set_error(session, result, &error);
+  take_judgement(session, result);
   gt_loaded_close(&loaded);
 }
 
-gt_status gt_session_problem(gt_session *session, const gt_problem *problem, const gt_variant *direct,
-                             gt_result *direct_result, gt_buffer *note, gt_error *error) {
-  *direct_result = (gt_result){0};
+gt_status gt_session_problem(gt_session *session, const gt_problem *problem, gt_buffer *note,
+                             gt_error *error) {
   session->prepared = false;
+  gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);
   session->progress(session->context, "prepare");
@@ -144,31 +179,37 @@ gt_status gt_session_problem(gt_session *session, const gt_problem *problem, con
       return status;
     }
   }
+  gt_judge_open(&session->expected, &session->judge);
   session->prepared = true;
   if (session->bench.outer < gt_problem_outer(problem))
     gt_buffer_print(note,
                     "only %lld of %lld outer indices fit into the device's memory, and times are of these",
                     (long long)session->bench.outer, (long long)gt_problem_outer(problem));
-  if (!direct || !session->open.backend->executes) return GT_OK;
+  return GT_OK;
+}
 
-  gt_session_trial(session, direct, true, false, NULL, direct_result);
-  if (direct_result->outcome == GT_OUTCOME_OK) {
-    status = gt_expected_keep(&session->expected, 0, error);
-    if (gt_expected_is_partial(&session->expected))
-      gt_buffer_print(note, "%sonly the first and last 512 MiB are compared with direct",
-                      note->length ? "; " : "");
-  }
+gt_status gt_session_direct(gt_session *session, const gt_built *direct, gt_result *result, gt_buffer *note,
+                            gt_error *error) {
+  *result = (gt_result){.info = {-1, -1, -1, -1}};
+  if (!session->prepared) return gt_fail(error, GT_USAGE, "no problem is prepared");
+  if (!session->open.backend->executes) return GT_OK;
+  gt_session_trial(session, direct, true, NULL, result);
+  if (result->outcome != GT_OUTCOME_OK) return GT_OK;
+  gt_status status = gt_expected_keep(&session->expected, 0, error);
+  if (gt_expected_is_partial(&session->expected))
+    gt_buffer_print(note, "only the first and last 512 MiB are compared with direct");
   return status;
 }
 
 void gt_session_close(gt_session *session) {
+  gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);
   session->prepared = false;
   gt_device_close(&session->open);
 }
 
-void gt_session_retime(gt_session *session, const gt_variant *variants, size_t count,
+void gt_session_retime(gt_session *session, const gt_built *variants, size_t count,
                        const gt_timing_options *timing, gt_result *results) {
   gt_loaded *loaded = gt_alloc(count * sizeof *loaded);
   int *batch = gt_alloc(count * sizeof *batch);
@@ -177,14 +218,16 @@ void gt_session_retime(gt_session *session, const gt_variant *variants, size_t c
     gt_result *result = &results[i];
     *result = (gt_result){.info = {-1, -1, -1, -1}};
     gt_status status = session->prepared ? GT_OK : gt_fail(&error, GT_USAGE, "no problem is prepared");
-    if (status == GT_OK) status = compile(session, &variants[i], result, &error);
-    if (status == GT_OK)
-      status = gt_loaded_open(&session->bench, &variants[i], result->code.data, result->code.length,
-                              &loaded[i], &error);
+    if (status == GT_OK) {
+      session->progress(session->context, "load");
+      status = load(&session->bench, &variants[i], &loaded[i], &error);
+    }
     if (status == GT_OK) {
       session->progress(session->context, "time");
+      double begin = gt_seconds();
       loaded[i].warm = timing->warm;
       status = gt_timing_calibrate(timing, gt_loaded_batch, &loaded[i], &batch[i], &error);
+      result->device_s += gt_seconds() - begin;
     }
     if (status != GT_OK) set_error(session, result, &error);
   }
@@ -196,6 +239,7 @@ void gt_session_retime(gt_session *session, const gt_variant *variants, size_t c
     for (size_t i = 0; i < count && !session->broken; i++) {
       double us;
       if (results[i].status != GT_OK) continue;
+      double begin = gt_seconds();
       if (gt_loaded_batch(&loaded[i], batch[i], &us, &error) == GT_OK) {
         gt_samples_add(&results[i].samples, us / batch[i]);
         steady =
@@ -203,6 +247,7 @@ void gt_session_retime(gt_session *session, const gt_variant *variants, size_t c
       } else {
         set_error(session, &results[i], &error);
       }
+      results[i].device_s += gt_seconds() - begin;
     }
     if (steady || gt_seconds() - start > timing->max_seconds * (double)count) break;
   }
@@ -224,7 +269,7 @@ static void *store_values(const gt_problem *problem, const double *values) {
   return array;
 }
 
-void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_variant *variant,
+void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_built *built,
                        const double *grad_output, const double *reference, const double *term,
                        gt_result *result) {
   gt_error error = {0};
@@ -243,10 +288,12 @@ void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_
     free(values);
   }
   if (status == GT_OK) status = gt_expected_from_values(&bench, reference, term, &expected, &error);
-  if (status == GT_OK) status = compile(session, variant, result, &error);
+  if (status == GT_OK) {
+    session->progress(session->context, "load");
+    status = load(&bench, built, &loaded, &error);
+  }
   if (status == GT_OK)
-    status = gt_loaded_open(&bench, variant, result->code.data, result->code.length, &loaded, &error);
-  if (status == GT_OK) status = check_results(session, &expected, &loaded, variant, true, result, &error);
+    status = check_step_by_step(session, &expected, &loaded, built->variant, result, &error);
   if (status != GT_OK) set_error(session, result, &error);
   gt_loaded_close(&loaded);
   gt_expected_close(&expected);

@@ -1,9 +1,9 @@
-// What a worker does with its device: prepare a problem, and compile, check and time variants of it.
+// What a worker does with its device: prepare a problem, and check and time compiled variants of it.
 #ifndef GT_TUNER_TRIAL_H
 #define GT_TUNER_TRIAL_H
 
 #include "cache/cache.h"
-#include "tuner/expected.h"
+#include "tuner/judge.h"
 #include "tuner/workshop.h"
 
 typedef struct {
@@ -11,7 +11,8 @@ typedef struct {
   bool prepared;       // bench and expected are those of a problem
   gt_bench bench;
   gt_expected expected;
-  bool broken; // the device reported a failed launch: nothing after it can be trusted
+  gt_judge judge; // of its results
+  bool broken;    // the device reported a failed launch: nothing after it can be trusted
   void (*progress)(void *context, const char *phase);
   void *context;
 } gt_session;
@@ -19,31 +20,42 @@ typedef struct {
 typedef struct {
   gt_status status; // GT_OK exactly when outcome is ok
   gt_outcome outcome;
-  gt_buffer message, code;
+  gt_buffer message;
   gt_samples samples;
-  double compile_ms;
   gt_kernel_info info;
+  double device_s; // launching, waiting for the device, reading from it and timing; not loading or comparing
   bool checked;
 } gt_result;
 void gt_result_free(gt_result *result); // harmless on a zeroed one
 
-// Makes the problem's buffers and reference, replacing those of an earlier problem, and takes `direct`'s
-// result (may be NULL), if it is right, as what all of grad_input is compared with. `note` receives what the
+// A variant and its code object, both borrowed.
+typedef struct {
+  const gt_variant *variant; // without source
+  const void *code;
+  size_t size;
+} gt_built;
+
+// Makes the problem's buffers and reference, replacing those of an earlier problem. `note` receives what the
 // user should know about it.
-gt_status gt_session_problem(gt_session *session, const gt_problem *problem, const gt_variant *direct,
-                             gt_result *direct_result, gt_buffer *note, gt_error *error);
+gt_status gt_session_problem(gt_session *session, const gt_problem *problem, gt_buffer *note,
+                             gt_error *error);
+
+// Takes `direct`'s result, if it is right, as what all of grad_input is compared with. On a device that
+// executes nothing it does nothing.
+gt_status gt_session_direct(gt_session *session, const gt_built *direct, gt_result *result, gt_buffer *note,
+                            gt_error *error);
 void gt_session_close(gt_session *session); // the problem and the device
 
-// Failures are the result's outcome.
-void gt_session_trial(gt_session *session, const gt_variant *variant, bool check, bool time,
-                      const gt_timing_options *timing, gt_result *result);
+// Failures are the result's outcome. `timing` NULL: only checks.
+void gt_session_trial(gt_session *session, const gt_built *built, bool check, const gt_timing_options *timing,
+                      gt_result *result);
 
 // Times variants in turn, a batch each per round. `results`: one per variant.
-void gt_session_retime(gt_session *session, const gt_variant *variants, size_t count,
+void gt_session_retime(gt_session *session, const gt_built *variants, size_t count,
                        const gt_timing_options *timing, gt_result *results);
 
 // Runs a variant on values from elsewhere (doubles in NCHW order) and compares.
-void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_variant *variant,
+void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_built *built,
                        const double *grad_output, const double *reference, const double *term,
                        gt_result *result);
 

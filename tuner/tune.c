@@ -7,17 +7,13 @@
 #include "base/clock.h"
 #include "tuner/agenda.h"
 #include "tuner/choose.h"
+#include "tuner/pipeline.h"
 #include "tuner/timing.h"
 
 #define DEFAULT_BUDGET 400
-#define FINALISTS 5     // beside the default and the stored winner
-#define DROP_FACTOR 2.0 // candidates this much slower than the best so far are timed only briefly
-
-// A code object that is kept since its trial is among the best so far.
-typedef struct {
-  size_t trial;
-  gt_buffer code;
-} kept_code;
+#define LOOK_AHEAD 32    // trials that are compiled ahead
+#define LEARNING_AHEAD 8 // the same where the search goes by results
+#define FINALISTS 5      // beside the default and the stored winner
 
 typedef struct {
   gt_generator *generator;
@@ -31,13 +27,11 @@ typedef struct {
   const gt_fingerprint *device;
 
   gt_agenda agenda;
-  gt_trial *trials;                      // one per item of the agenda that is done
-  size_t done, fresh;                    // fresh: not from the cache
-  bool prepared;                         // the workshop knows the problem
+  gt_trial *trials;   // one per item of the agenda that is done
+  size_t done, fresh; // fresh: not from the cache
+  gt_pipeline *pipeline;
   int best;                              // fastest candidate so far, -1: none
   double best_us, default_us, stream_us; // 0 while unknown
-  kept_code kept[FINALISTS];
-  size_t n_kept;
   double fresh_seconds;
 } tuning;
 
@@ -54,72 +48,6 @@ void gt_tuned_free(gt_tuned *tuned) {
 
 static gt_status render(const tuning *t, const char *configuration, gt_variant *variant, gt_error *error) {
   return gt_render(t->generator, configuration, t->problem, t->device, variant, error);
-}
-
-// Gives the problem to the workshop when the first trial needs it: a run that finds everything in the cache
-// never does.
-static gt_status prepare(tuning *t, gt_error *error) {
-  if (t->prepared) return GT_OK;
-  gt_variant direct = {0};
-  gt_status status = t->agenda.standard ? render(t, t->agenda.standard, &direct, error) : GT_OK;
-  if (status == GT_OK)
-    status = gt_workshop_problem(t->workshop, t->problem, t->agenda.standard ? &direct : NULL, error);
-  gt_variant_free(&direct);
-  t->prepared = status == GT_OK;
-  if (t->prepared && *gt_workshop_note(t->workshop))
-    t->tuned->note = gt_strdup(gt_workshop_note(t->workshop));
-  return status;
-}
-
-// Keeps the code object of a trial while it is among the fastest.
-static void keep_code(tuning *t, size_t trial, gt_buffer *code) {
-  size_t slot = t->n_kept;
-  if (t->n_kept == FINALISTS) {
-    slot = 0;
-    for (size_t i = 1; i < FINALISTS; i++)
-      if (t->trials[t->kept[i].trial].median_us > t->trials[t->kept[slot].trial].median_us) slot = i;
-    if (t->trials[t->kept[slot].trial].median_us <= t->trials[trial].median_us) return;
-    gt_buffer_free(&t->kept[slot].code);
-  } else {
-    t->n_kept++;
-  }
-  t->kept[slot] = (kept_code){trial, *code};
-  *code = (gt_buffer){0};
-}
-
-// Makes or finds one trial.
-static gt_status do_trial(tuning *t, const gt_agenda_item *item, gt_trial *trial, bool *cached,
-                          gt_error *error) {
-  gt_variant variant = {0};
-  gt_buffer code = {0};
-  *cached = false;
-  gt_status status = render(t, item->configuration, &variant, error);
-  if (status == GT_OK && !t->options->retry) {
-    status = gt_cache_get_trial(t->cache, t->device, t->problem, item->configuration, trial, error);
-    *cached = status == GT_OK && strcmp(trial->source_hash, variant.source_hash) == 0;
-    if (status == GT_OK && !*cached) gt_trial_free(trial); // of another version of the template
-    if (status == GT_NOT_FOUND) status = GT_OK;
-  }
-  if (status == GT_OK && !*cached) {
-    double start = gt_seconds();
-    gt_timing_options timing = t->options->timing;
-    if (item->candidate && t->best >= 0 && item->configuration != t->agenda.standard)
-      timing.drop_us = DROP_FACTOR * t->best_us;
-    status = prepare(t, error);
-    if (status == GT_OK)
-      status = gt_workshop_trial(t->workshop, &variant, !item->bound, &timing, trial, &code, error);
-    if (status == GT_OK) {
-      t->fresh++;
-      t->fresh_seconds += gt_seconds() - start;
-      status = gt_cache_put_trial(t->cache, t->device, t->problem, trial, error);
-      if (status != GT_OK) gt_trial_free(trial);
-    }
-  }
-  if (status == GT_OK && item->candidate && trial->outcome == GT_OUTCOME_OK && code.length)
-    keep_code(t, (size_t)(trial - t->trials), &code);
-  gt_buffer_free(&code);
-  gt_variant_free(&variant);
-  return status;
 }
 
 static void tell(tuning *t, const gt_trial *last, bool cached) {
@@ -162,16 +90,22 @@ static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *t
 
 static gt_status try_all(tuning *t, gt_error *error) {
   tell(t, NULL, false);
-  for (size_t i = 0; i < t->agenda.count; i++) {
-    bool cached;
-    gt_trial *trial = &t->trials[i];
-    const gt_agenda_item *item = gt_agenda_get(&t->agenda, i);
-    gt_status status = do_trial(t, item, trial, &cached, error);
+  while (t->done < t->agenda.count) {
+    gt_trial *trial = &t->trials[t->done];
+    gt_trial_origin origin;
+    double start = gt_seconds();
+    gt_status status = gt_pipeline_next(t->pipeline, &origin, error);
+    if (status == GT_OK && origin != GT_TRIAL_CACHED) {
+      status = gt_cache_put_trial(t->cache, t->device, t->problem, trial, error);
+      t->fresh++;
+      t->fresh_seconds += gt_seconds() - start;
+    }
     if (status != GT_OK) return status;
-    t->done++;
-    count_trial(t, item, trial, cached);
-    gt_agenda_report(&t->agenda, i, is_timed(trial) ? trial->median_us : INFINITY);
-    tell(t, trial, cached);
+    const gt_agenda_item *item = gt_agenda_get(&t->agenda, t->done);
+    gt_agenda_report(&t->agenda, t->done++, is_timed(trial) ? trial->median_us : INFINITY);
+    t->tuned->duplicates += item->candidate && origin == GT_TRIAL_DUPLICATED;
+    count_trial(t, item, trial, origin == GT_TRIAL_CACHED);
+    tell(t, trial, origin == GT_TRIAL_CACHED);
   }
   return GT_OK;
 }
@@ -189,6 +123,16 @@ typedef struct {
   bool may_win[FINALISTS + 2];
   int incumbent; // among them, -1: none
 } final_round;
+
+// Whether another trial that may win is of the very same kernels.
+static bool is_duplicate(const tuning *t, size_t index) {
+  char *original = gt_trial_duplicate_of(&t->trials[index]);
+  bool found = false;
+  for (size_t i = 0; original && i < t->done; i++)
+    found = found || (t->agenda.items[i].candidate && strcmp(t->trials[i].configuration, original) == 0);
+  free(original);
+  return found;
+}
 
 static void add_finalist(const tuning *t, final_round *final, size_t index) {
   for (size_t i = 0; i < final->count; i++)
@@ -223,7 +167,7 @@ static void choose_finalists(const tuning *t, const gt_winner *incumbent, final_
       for (size_t k = 0; k < final->count; k++) taken = taken || final->index[k] == i;
       if (taken || !t->agenda.items[i].candidate || t->trials[i].outcome != GT_OUTCOME_OK) continue;
       double us = t->trials[i].median_us;
-      if (us > 0 && (next == t->done || us < next_us)) {
+      if (us > 0 && (next == t->done || us < next_us) && !is_duplicate(t, i)) {
         next = i;
         next_us = us;
       }
@@ -235,40 +179,27 @@ static void choose_finalists(const tuning *t, const gt_winner *incumbent, final_
     if (t->agenda.items[i].configuration == t->agenda.standard) add_finalist(t, final, i);
 }
 
-// Code object of a trial: kept, or compiled once more.
-static gt_status get_code(tuning *t, size_t trial, const char *source, gt_buffer *code, gt_error *error) {
-  for (size_t i = 0; i < t->n_kept; i++)
-    if (t->kept[i].trial == trial) {
-      gt_buffer_append(code, t->kept[i].code.data, t->kept[i].code.length);
-      return GT_OK;
-    }
-  gt_buffer log = {0};
-  gt_status status =
-      gt_workshop_compile(t->workshop, t->device->backend, t->device->arch, source, code, &log, error);
-  gt_buffer_free(&log);
-  return status;
-}
-
 static gt_status store_winner(tuning *t, final_round *final, int which, gt_error *error) {
-  gt_buffer code = {0};
+  const gt_compiled *compiled;
+  const gt_variant *variant = &final->variants[which];
   gt_trial *trial = &final->trials[which];
-  gt_status status = get_code(t, final->index[which], final->variants[which].source, &code, error);
-  if (status == GT_OK) {
-    char text[GT_PROBLEM_TEXT];
-    gt_problem_print(t->problem, text);
-    gt_winner winner = {.problem = text,
-                        .variant = final->variants[which], // borrowed
-                        .median_us = trial->median_us,
-                        .spread_us = trial->spread_us,
-                        .default_us = t->default_us,
-                        .stream_us = t->stream_us,
-                        .code = code.data,
-                        .code_size = code.length};
-    gt_hash(code.data, code.length, winner.code_hash);
-    status = gt_cache_put_winner(t->cache, t->device, t->problem, &winner, error);
-  }
-  gt_buffer_free(&code);
-  return status;
+  gt_status status = gt_workshop_code(t->workshop, variant, &compiled, error);
+  if (status != GT_OK) return status;
+  if (compiled->status != GT_OK)
+    return gt_fail(error, compiled->status, "the winner %s does not compile again: %s",
+                   variant->configuration, compiled->message.data ? compiled->message.data : "");
+  char text[GT_PROBLEM_TEXT];
+  gt_problem_print(t->problem, text);
+  gt_winner winner = {.problem = text,
+                      .variant = *variant, // borrowed, as is the code
+                      .median_us = trial->median_us,
+                      .spread_us = trial->spread_us,
+                      .default_us = t->default_us,
+                      .stream_us = t->stream_us,
+                      .code = compiled->code.data,
+                      .code_size = compiled->code.length};
+  memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
+  return gt_cache_put_winner(t->cache, t->device, t->problem, &winner, error);
 }
 
 static void report(tuning *t, const char *configuration, double best_us, double spread_us) {
@@ -288,7 +219,7 @@ static gt_status run_final(tuning *t, const gt_winner *incumbent, gt_error *erro
   for (size_t i = 0; i < final.count && status == GT_OK; i++)
     status = render(t, final.trials[i].configuration, &final.variants[i], error);
   if (status == GT_OK && final.count > 1) {
-    status = prepare(t, error);
+    status = gt_pipeline_prepare(t->pipeline, error);
     if (status == GT_OK)
       status = gt_workshop_retime(t->workshop, final.variants, final.count, &t->options->timing, final.trials,
                                   error);
@@ -376,6 +307,18 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   if (status != GT_OK) goto done;
   tuned->space = t.agenda.space;
   t.trials = gt_alloc(t.agenda.count * sizeof *t.trials);
+  gt_compilers_counts before = gt_workshop_compile_counts(workshop), after;
+  double device_before = gt_workshop_device_seconds(workshop);
+  t.pipeline = gt_pipeline_open(
+      &(gt_pipeline_options){.generator = generator,
+                             .workshop = workshop,
+                             .cache = cache,
+                             .problem = problem,
+                             .agenda = &t.agenda,
+                             .timing = &options->timing,
+                             .ahead = gt_search_learns(t.agenda.search) ? LEARNING_AHEAD : LOOK_AHEAD,
+                             .retry = options->retry,
+                             .trials = t.trials});
   status = try_all(&t, error);
   if (status != GT_OK) {
     report(&t, NULL, 0, 0);
@@ -386,10 +329,19 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   } else {
     status = run_final(&t, &incumbent, error);
   }
+  gt_pipeline_times times = gt_pipeline_time(t.pipeline);
+  after = gt_workshop_compile_counts(workshop);
+  tuned->compiled = after.compiled - before.compiled;
+  tuned->reused = after.reused - before.reused;
+  tuned->seconds = times.start > 0 ? gt_seconds() - times.start : 0;
+  tuned->device_seconds = gt_workshop_device_seconds(workshop) - device_before;
+  tuned->compile_wait_seconds = times.waited;
+  if (times.prepared && *gt_workshop_note(workshop)) tuned->note = gt_strdup(gt_workshop_note(workshop));
 
 done:
-  for (size_t i = 0; i < t.done; i++) gt_trial_free(&t.trials[i]);
-  for (size_t i = 0; i < t.n_kept; i++) gt_buffer_free(&t.kept[i].code);
+  gt_pipeline_close(t.pipeline);
+  gt_workshop_forget(workshop);
+  for (size_t i = 0; i < t.agenda.count; i++) gt_trial_free(&t.trials[i]);
   free(t.trials);
   gt_agenda_free(&t.agenda);
   gt_winner_free(&incumbent);

@@ -34,14 +34,22 @@ typedef struct {
   char *configuration; // winner, NULL for an empty problem or when nothing was right
   double best_us, best_spread_us, default_us, stream_us;
   size_t tried, failed, cached; // trials
-  size_t space;                 // configurations in the search space
-  bool empty;                   // n = 0 or c = 0: nothing to launch
+  size_t duplicates;            // of those tried, with kernels that another one had: not timed again
+  size_t compiled, reused;      // sources; code objects that were kept from earlier runs
+  // Of this run's own trials and final, 0 when there were none: from the first trial on; that in which the
+  // device had work; that in which it waited for a compiler.
+  double seconds, device_seconds, compile_wait_seconds;
+  size_t space; // configurations in the search space
+  bool empty;   // n = 0 or c = 0: nothing to launch
   char *note; // what the user should know about the times, such as that they are of a part of the problem; or
               // NULL
 } gt_tuned;
 void gt_tuned_free(gt_tuned *tuned);
 
-// Tunes one problem. Keeps what was measured when interrupted (GT_INTERRUPTED). GT_FAILED when no
+// Tunes one problem. Configurations that come up are compiled while the device works on others; they are
+// tried in one order whatever compiling takes. A kill loses the trial on the device, and the one before it
+// within the milliseconds in which it is written down.
+//  Keeps what was measured when interrupted (GT_INTERRUPTED). GT_FAILED when no
 // configuration gave a right result.
 gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
                   const gt_tune_options *options, void (*progress)(void *context, const gt_tune_progress *),

@@ -1,25 +1,28 @@
 // Messages between the tuning parent and its worker processes: a frame is a line of JSON, and as many bytes
 // after it as the line's "payload" says (a code object, or arrays of doubles).
 //
-// RENDERED is {"variant":{VARIANT},"source":TEXT}.
+// A worker that compiles never runs what it compiled, and a worker that runs never compiles: VARIANT is what
+// gt_variant_to_json writes, without the source, and its code object is (part of) the payload.
 // Parent to worker (each answered by exactly one frame of "event":"done", with "progress" frames before it):
 //   {"do":"open","device":"hip:0"}       (null: none)            → done: status, "device", "fingerprint":{…},
 //   "executes":bool
-//   {"do":"problem","problem":TEXT,"direct":RENDERED}  (direct may be null)
-//                                                               → done: status, "outer" that fits, "slots",
-//                                                               "note", "default": RESULT
-//   {"do":"trial","variant":{VARIANT},"source":TEXT,"check":bool,"time":bool,"timing":{…}}
-//                                                               → done: RESULT, payload = code object
-//   {"do":"retime","variants":[RENDERED,…],"timing":{…}}         → done: status, "results":[RESULT,…]
-//   {"do":"verify","problem":TEXT,"variant":{VARIANT},"source":TEXT}, payload = grad_output, expected, term
-//   (doubles, NCHW)
+//   {"do":"compile","backend":NAME,"arch":TEXT,"source":TEXT}    → done: status, "log", "compile_ms",
+//                                                               payload = code object
+//   {"do":"problem","problem":TEXT}                              → done: status, "outer" that fits, "slots",
+//                                                               "note"
+//   {"do":"direct","variant":VARIANT}, payload = code object     → done: RESULT, "note"
+//   {"do":"trial","variant":VARIANT,"check":bool,"timing":{…}}, payload = code object
 //                                                               → done: RESULT
-//   {"do":"compile","backend":NAME,"arch":TEXT,"source":TEXT}    → done: status, "log", payload = code object
+//   {"do":"retime","variants":[VARIANT,…],"code_bytes":[…],"timing":{…}}, payload = code objects
+//                                                               → done: status, "results":[RESULT,…]
+//   {"do":"verify","problem":TEXT,"variant":VARIANT}, payload = grad_output, expected, term (doubles, NCHW),
+//   code object                                                 → done: RESULT
 //   {"do":"quit"}                                               → no answer; the worker exits 0
-// Worker to parent, while it works: {"event":"progress","phase":"prepare"|"compile"|"launch"|"check"|"time"}:
-// the parent's timers start here. RESULT:
-// {"status":NAME,"message":TEXT,"outcome":NAME,"samples_us":[…],"compile_ms":…,"registers":…,
-// "lds_bytes":…,"scratch_bytes":…,"checked":bool}.
+// Worker to parent, while it works:
+// {"event":"progress","phase":"prepare"|"compile"|"load"|"launch"|"check"|"time"}: the parent's timers start
+// here. RESULT:
+// {"status":NAME,"message":TEXT,"outcome":NAME,"samples_us":[…],"registers":…,"lds_bytes":…,
+// "scratch_bytes":…,"checked":bool,"device_s":…}; device_s: seconds that the device had work, see gt_result.
 // "exiting":true in an answer: the device is in doubt after an error, and the worker ends by itself after
 // this frame.
 #ifndef GT_TUNER_WIRE_H

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tuner/trial.h"
 #include "tuner/wire.h"
 
@@ -51,20 +52,11 @@ static json_t *result_to_json(const gt_result *result) {
   json_t *samples = json_array();
   for (size_t i = 0; i < result->samples.count; i++)
     json_array_append_new(samples, json_real(result->samples.us[i]));
-  return json_pack("{s:s, s:o, s:s, s:o, s:f, s:i, s:i, s:i, s:b}", "status", gt_status_name(result->status),
+  return json_pack("{s:s, s:o, s:s, s:o, s:i, s:i, s:i, s:b, s:f}", "status", gt_status_name(result->status),
                    "message", gt_wire_text(result->message.data), "outcome", gt_outcome_name(result->outcome),
-                   "samples_us", samples, "compile_ms", result->compile_ms, "registers",
-                   result->info.registers, "lds_bytes", result->info.lds_bytes, "scratch_bytes",
-                   result->info.scratch_bytes, "checked", (int)result->checked);
-}
-
-// Reads {"variant":{…},"source":TEXT}.
-static gt_status read_variant(const json_t *json, gt_variant *variant, gt_error *error) {
-  gt_status status = gt_variant_from_json(json_object_get(json, "variant"), variant, error);
-  const char *source = json_string_value(json_object_get(json, "source"));
-  if (status == GT_OK && !source) status = gt_fail(error, GT_CORRUPT, "request without a source");
-  if (status == GT_OK) variant->source = gt_strdup(source);
-  return status;
+                   "samples_us", samples, "registers", result->info.registers, "lds_bytes",
+                   result->info.lds_bytes, "scratch_bytes", result->info.scratch_bytes, "checked",
+                   (int)result->checked, "device_s", result->device_s);
 }
 
 static gt_timing_options read_timing(const json_t *json) {
@@ -104,63 +96,78 @@ static gt_status require_device(const worker *w, gt_error *error) {
 static json_t *do_problem(worker *w, const json_t *request) {
   gt_error error = {0};
   gt_problem problem;
-  gt_variant direct = {0};
-  gt_result result = {0};
   gt_buffer note = {0};
-  bool with_direct = json_is_object(json_object_get(request, "direct"));
   gt_status status = require_device(w, &error);
   if (status == GT_OK) status = gt_problem_parse(gt_wire_string(request, "problem"), &problem, &error);
-  if (status == GT_OK && with_direct)
-    status = read_variant(json_object_get(request, "direct"), &direct, &error);
-  if (status == GT_OK)
-    status = gt_session_problem(&w->session, &problem, with_direct ? &direct : NULL, &result, &note, &error);
+  if (status == GT_OK) status = gt_session_problem(&w->session, &problem, &note, &error);
   json_t *done = answer(status, error.text);
   if (status == GT_OK) {
     json_object_set_new(done, "outer", json_integer(w->session.bench.outer));
     json_object_set_new(done, "slots", json_integer(w->session.bench.slots));
     json_object_set_new(done, "note", gt_wire_text(note.data));
-    json_object_set_new(done, "default", result_to_json(&result));
   }
   gt_buffer_free(&note);
-  gt_result_free(&result);
-  gt_variant_free(&direct);
   return done;
 }
 
-static json_t *finish_result(gt_result *result, gt_buffer *payload) {
+static json_t *finish_result(gt_result *result) {
   json_t *done = result_to_json(result);
   json_object_set_new(done, "event", json_string("done"));
-  if (payload && result->outcome == GT_OUTCOME_OK)
-    gt_buffer_append(payload, result->code.data, result->code.length);
   gt_result_free(result);
   return done;
 }
 
-static json_t *do_trial(worker *w, const json_t *request, gt_buffer *payload) {
+static json_t *do_direct(worker *w, const json_t *request, const gt_buffer *code) {
+  gt_error error = {0};
+  gt_variant variant = {0};
+  gt_result result = {0};
+  gt_buffer note = {0};
+  gt_status status = require_device(w, &error);
+  if (status == GT_OK) status = gt_variant_from_json(json_object_get(request, "variant"), &variant, &error);
+  if (status == GT_OK)
+    status = gt_session_direct(&w->session, &(gt_built){&variant, code->data, code->length}, &result, &note,
+                               &error);
+  gt_variant_free(&variant);
+  json_t *done = status == GT_OK ? finish_result(&result) : answer(status, error.text);
+  json_object_set_new(done, "note", gt_wire_text(note.data));
+  gt_result_free(&result);
+  gt_buffer_free(&note);
+  return done;
+}
+
+static json_t *do_trial(worker *w, const json_t *request, const gt_buffer *code) {
   gt_error error = {0};
   gt_variant variant = {0};
   gt_result result = {0};
   gt_timing_options timing = read_timing(request);
   gt_status status = require_device(w, &error);
-  if (status == GT_OK) status = read_variant(request, &variant, &error);
+  if (status == GT_OK) status = gt_variant_from_json(json_object_get(request, "variant"), &variant, &error);
   if (status == GT_OK)
-    gt_session_trial(&w->session, &variant, json_is_true(json_object_get(request, "check")),
-                     json_is_true(json_object_get(request, "time")), &timing, &result);
+    gt_session_trial(&w->session, &(gt_built){&variant, code->data, code->length},
+                     json_is_true(json_object_get(request, "check")), &timing, &result);
   gt_variant_free(&variant);
-  return status == GT_OK ? finish_result(&result, payload) : answer(status, error.text);
+  return status == GT_OK ? finish_result(&result) : answer(status, error.text);
 }
 
-static json_t *do_retime(worker *w, const json_t *request) {
+static json_t *do_retime(worker *w, const json_t *request, const gt_buffer *codes) {
   gt_error error = {0};
   gt_timing_options timing = read_timing(request);
-  const json_t *list = json_object_get(request, "variants");
-  size_t count = json_array_size(list);
+  const json_t *list = json_object_get(request, "variants"), *sizes = json_object_get(request, "code_bytes");
+  size_t count = json_array_size(list), at = 0;
   gt_variant *variants = gt_alloc(count * sizeof *variants);
+  gt_built *built = gt_alloc(count * sizeof *built);
   gt_result *results = gt_alloc(count * sizeof *results);
   gt_status status = require_device(w, &error);
-  for (size_t i = 0; i < count && status == GT_OK; i++)
-    status = read_variant(json_array_get(list, i), &variants[i], &error);
-  if (status == GT_OK) gt_session_retime(&w->session, variants, count, &timing, results);
+  for (size_t i = 0; i < count && status == GT_OK; i++) {
+    json_int_t size = json_integer_value(json_array_get(sizes, i));
+    status = gt_variant_from_json(json_array_get(list, i), &variants[i], &error);
+    if (status == GT_OK && (size < 1 || (size_t)size > codes->length - at))
+      status = gt_fail(&error, GT_CORRUPT, "retime: the code objects do not fit the payload");
+    if (status != GT_OK) break;
+    built[i] = (gt_built){&variants[i], codes->data + at, (size_t)size};
+    at += (size_t)size;
+  }
+  if (status == GT_OK) gt_session_retime(&w->session, built, count, &timing, results);
   json_t *done = answer(status, error.text);
   json_t *array = json_array();
   for (size_t i = 0; i < count && status == GT_OK; i++)
@@ -171,6 +178,7 @@ static json_t *do_retime(worker *w, const json_t *request) {
     gt_result_free(&results[i]);
   }
   free(variants);
+  free(built);
   free(results);
   return done;
 }
@@ -182,20 +190,22 @@ static json_t *do_verify(worker *w, const json_t *request, const gt_buffer *valu
   gt_result result = {0};
   gt_status status = require_device(w, &error);
   if (status == GT_OK) status = gt_problem_parse(gt_wire_string(request, "problem"), &problem, &error);
-  if (status == GT_OK) status = read_variant(request, &variant, &error);
+  if (status == GT_OK) status = gt_variant_from_json(json_object_get(request, "variant"), &variant, &error);
   if (status == GT_OK) {
     size_t out = (size_t)gt_problem_out_elements(&problem), in = (size_t)gt_problem_in_elements(&problem);
-    if (values->length != (out + 2 * in) * sizeof(double)) {
-      status =
-          gt_fail(&error, GT_CORRUPT, "verify: %zu bytes of values do not fit the problem", values->length);
+    size_t bytes = (out + 2 * in) * sizeof(double);
+    if (values->length <= bytes) {
+      status = gt_fail(&error, GT_CORRUPT, "verify: %zu bytes are no values of the problem and code object",
+                       values->length);
     } else {
       const double *grad_output = (const double *)(const void *)values->data;
-      gt_session_verify(&w->session, &problem, &variant, grad_output, grad_output + out,
-                        grad_output + out + in, &result);
+      gt_built built = {&variant, values->data + bytes, values->length - bytes};
+      gt_session_verify(&w->session, &problem, &built, grad_output, grad_output + out, grad_output + out + in,
+                        &result);
     }
   }
   gt_variant_free(&variant);
-  return status == GT_OK ? finish_result(&result, NULL) : answer(status, error.text);
+  return status == GT_OK ? finish_result(&result) : answer(status, error.text);
 }
 
 static json_t *do_compile(worker *w, const json_t *request, gt_buffer *payload) {
@@ -206,6 +216,7 @@ static json_t *do_compile(worker *w, const json_t *request, gt_buffer *payload) 
   const char *missing = gt_backend_missing(name);
   gt_status status;
   send_progress(w, "compile");
+  double start = gt_seconds();
   if (!backend)
     status = gt_fail(&error, GT_NO_LIBRARY, "%s", missing ? missing : "unknown back end");
   else
@@ -215,6 +226,7 @@ static json_t *do_compile(worker *w, const json_t *request, gt_buffer *payload) 
   if (status != GT_OK) gt_buffer_clear(payload);
   json_t *done = answer(status, error.text);
   json_object_set_new(done, "log", gt_wire_text(log.data));
+  json_object_set_new(done, "compile_ms", json_real(1e3 * (gt_seconds() - start)));
   gt_buffer_free(&log);
   return done;
 }
@@ -230,9 +242,11 @@ static bool serve(worker *w, const json_t *request, const gt_buffer *values) {
   else if (strcmp(what, "problem") == 0)
     done = do_problem(w, request);
   else if (strcmp(what, "trial") == 0)
-    done = do_trial(w, request, &payload);
+    done = do_trial(w, request, values);
+  else if (strcmp(what, "direct") == 0)
+    done = do_direct(w, request, values);
   else if (strcmp(what, "retime") == 0)
-    done = do_retime(w, request);
+    done = do_retime(w, request, values);
   else if (strcmp(what, "verify") == 0)
     done = do_verify(w, request, values);
   else if (strcmp(what, "compile") == 0)

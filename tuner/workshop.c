@@ -1,35 +1,24 @@
-#include "tuner/workshop.h"
+#include "tuner/workshop_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <uv.h>
 
-#include "tuner/child.h"
+#include "device/device.h"
 #include "tuner/timing.h"
 #include "tuner/wire.h"
 
 #define START_ATTEMPTS 3
 #define QUIT_SECONDS 5.0
-
-struct gt_workshop {
-  gt_workshop_options options;
-  char *program;
-  char *device; // as asked for; the resolved name once it was opened; NULL: none
-  gt_fingerprint fingerprint;
-  bool executes, opened_once;
-  gt_child *child; // NULL when there is none at the moment
-  // The problem that each new worker prepares.
-  char problem[GT_PROBLEM_TEXT]; // empty: none
-  json_t *direct;                // RENDERED, or NULL
-  bool prepared;                 // in the present child
-  gt_buffer note;                // that the worker gave with it
-};
+#define MOST_DEFAULT_JOBS 16
 
 void gt_workshop_defaults(gt_workshop_options *options) {
-  *options = (gt_workshop_options){.compile_seconds = 120, .launch_seconds = 20, .time_seconds = 120};
+  *options = (gt_workshop_options){
+      .compile_jobs = 1, .compile_seconds = 120, .launch_seconds = 20, .time_seconds = 120};
 }
 
-static void drop_child(gt_workshop *workshop) {
+void gt_workshop_drop(gt_workshop *workshop) {
   gt_child_end(workshop->child);
   workshop->child = NULL;
   workshop->prepared = false;
@@ -43,34 +32,27 @@ static double limit_of(const gt_workshop *workshop, const char *phase) {
   return workshop->options.compile_seconds;
 }
 
-// How a conversation with a worker ended. After everything but ANSWERED the worker is gone.
-typedef enum { ANSWERED, DIED, TIMED_OUT, INTERRUPTED } talk_end;
-
-// Sends a request and waits for its answer. *answer is the caller's when ANSWERED; otherwise `failure` says
-// what happened.
-static talk_end talk(gt_workshop *workshop, json_t *request, const void *data, size_t size, json_t **answer,
-                     gt_buffer *payload, gt_buffer *failure) {
-  char phase[16];
-  snprintf(phase, sizeof phase, "%s",
-           strcmp(gt_wire_string(request, "do"), "open") == 0 ? "open" : "prepare");
-  talk_end end = DIED;
+// Waits for the answer to a request that was sent in `phase`. *answer is the caller's when GT_TALK_ANSWERED;
+// otherwise `failure` says what happened.
+gt_talk_end gt_workshop_await(gt_workshop *workshop, char phase[16], json_t **answer, gt_buffer *payload,
+                              gt_buffer *failure) {
+  gt_talk_end end = GT_TALK_DIED;
   *answer = NULL;
-  gt_child_send(workshop->child, request, data, size);
   for (;;) {
     json_t *message = NULL;
     double limit = limit_of(workshop, phase);
     switch (gt_child_wait(workshop->child, limit, &message, payload)) {
     case GT_CHILD_FRAME:
       if (strcmp(gt_wire_string(message, "event"), "progress") == 0) {
-        snprintf(phase, sizeof phase, "%s", gt_wire_string(message, "phase"));
+        snprintf(phase, 16, "%s", gt_wire_string(message, "phase"));
         json_decref(message);
         continue;
       }
       *answer = message;
-      if (json_is_true(json_object_get(message, "exiting"))) drop_child(workshop);
-      return ANSWERED;
+      if (json_is_true(json_object_get(message, "exiting"))) gt_workshop_drop(workshop);
+      return GT_TALK_ANSWERED;
     case GT_CHILD_TIMEOUT:
-      end = TIMED_OUT;
+      end = GT_TALK_TIMED_OUT;
       gt_buffer_print(failure, "no end of phase \"%s\" within %g s", phase, limit);
       break;
     case GT_CHILD_ENDED:
@@ -81,29 +63,40 @@ static talk_end talk(gt_workshop *workshop, json_t *request, const void *data, s
       gt_buffer_print(failure, "sent garbage in phase \"%s\"", phase);
       break;
     case GT_CHILD_INTERRUPTED:
-      end = INTERRUPTED;
+      end = GT_TALK_INTERRUPTED;
       gt_buffer_print(failure, "interrupted");
       break;
     }
     break;
   }
-  if (end != INTERRUPTED) {
+  if (end != GT_TALK_INTERRUPTED) {
     gt_buffer words = {0};
     gt_child_last_words(workshop->child, &words);
     if (words.length) gt_buffer_print(failure, "; its last words: %s", words.data);
     gt_buffer_free(&words);
   }
-  drop_child(workshop);
+  gt_workshop_drop(workshop);
   return end;
 }
 
-// The status of a conversation that was not answered.
-static gt_status fail_talk(talk_end end, const gt_buffer *failure, gt_error *error) {
-  gt_status status = end == TIMED_OUT ? GT_TIMEOUT : end == INTERRUPTED ? GT_INTERRUPTED : GT_CRASH;
-  return gt_fail(error, status, "%s%s", end == INTERRUPTED ? "" : "worker process: ", failure->data);
+gt_talk_end gt_workshop_talk(gt_workshop *workshop, json_t *request, const void *data, size_t size,
+                             json_t **answer, gt_buffer *payload, gt_buffer *failure) {
+  char phase[16];
+  snprintf(phase, sizeof phase, "%s",
+           strcmp(gt_wire_string(request, "do"), "open") == 0 ? "open" : "prepare");
+  gt_child_send(workshop->child, request, data, size);
+  return gt_workshop_await(workshop, phase, answer, payload, failure);
 }
 
-static gt_status status_of(const json_t *answer, gt_error *error) {
+// The status of a conversation that was not answered.
+gt_status gt_workshop_fail(gt_talk_end end, const gt_buffer *failure, gt_error *error) {
+  gt_status status = end == GT_TALK_TIMED_OUT     ? GT_TIMEOUT
+                     : end == GT_TALK_INTERRUPTED ? GT_INTERRUPTED
+                                                  : GT_CRASH;
+  return gt_fail(error, status, "%s%s", end == GT_TALK_INTERRUPTED ? "" : "worker process: ", failure->data);
+}
+
+gt_status gt_workshop_status(const json_t *answer, gt_error *error) {
   gt_status status = gt_status_from_name(gt_wire_string(answer, "status"));
   return status == GT_OK ? GT_OK : gt_fail(error, status, "%s", gt_wire_string(answer, "message"));
 }
@@ -111,14 +104,15 @@ static gt_status status_of(const json_t *answer, gt_error *error) {
 // Starts a worker and opens the device in it.
 static gt_status open_once(gt_workshop *workshop, bool *answered, gt_error *error) {
   *answered = false;
-  gt_status status = gt_child_start(workshop->program, &workshop->child, error);
+  gt_status status = gt_child_start(workshop->loop, workshop->program, &workshop->child, error);
   if (status != GT_OK) return status;
   json_t *answer = NULL;
   json_t *request = json_pack("{s:s, s:s?}", "do", "open", "device", workshop->device);
   gt_buffer payload = {0}, failure = {0};
-  talk_end end = talk(workshop, request, NULL, 0, &answer, &payload, &failure);
-  status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);
-  *answered = end == ANSWERED;
+  gt_talk_end end = gt_workshop_talk(workshop, request, NULL, 0, &answer, &payload, &failure);
+  status =
+      end == GT_TALK_ANSWERED ? gt_workshop_status(answer, error) : gt_workshop_fail(end, &failure, error);
+  *answered = end == GT_TALK_ANSWERED;
   if (status == GT_OK && workshop->device) {
     const char *name = gt_wire_string(answer, "device");
     if (!gt_wire_read_fingerprint(json_object_get(answer, "fingerprint"), &workshop->fingerprint) || !*name) {
@@ -135,7 +129,7 @@ static gt_status open_once(gt_workshop *workshop, bool *answered, gt_error *erro
       workshop->executes = json_is_true(json_object_get(answer, "executes"));
     }
   }
-  if (status != GT_OK) drop_child(workshop);
+  if (status != GT_OK) gt_workshop_drop(workshop);
   json_decref(request);
   json_decref(answer);
   gt_buffer_free(&payload);
@@ -144,7 +138,7 @@ static gt_status open_once(gt_workshop *workshop, bool *answered, gt_error *erro
 }
 
 // Makes sure that there is a worker with an open device.
-static gt_status ensure_open(gt_workshop *workshop, gt_error *error) {
+gt_status gt_workshop_ensure_open(gt_workshop *workshop, gt_error *error) {
   gt_status status = GT_OK;
   for (int attempt = 0; !workshop->child && attempt < START_ATTEMPTS; attempt++) {
     bool answered;
@@ -157,20 +151,36 @@ static gt_status ensure_open(gt_workshop *workshop, gt_error *error) {
   return status;
 }
 
-static gt_status prepare_once(gt_workshop *workshop, bool with_direct, bool *died, gt_error *error) {
-  gt_status status = ensure_open(workshop, error);
-  *died = false;
-  if (status != GT_OK) return status;
+// The compilers, which know the device from its fingerprint.
+gt_compilers *gt_workshop_compilers(gt_workshop *workshop) {
+  if (workshop->compilers) return workshop->compilers;
+  const gt_backend *backend = gt_backend_find(workshop->fingerprint.backend);
+  // Opening a GPU in many processes costs time and memory of it.
+  bool alone = backend && backend->compiles_alone;
+  workshop->compilers =
+      gt_compilers_open(workshop->loop, &(gt_compilers_options){.program = workshop->program,
+                                                                .device = alone ? NULL : workshop->device,
+                                                                .fingerprint = &workshop->fingerprint,
+                                                                .seconds = workshop->options.compile_seconds,
+                                                                .jobs = workshop->options.compile_jobs,
+                                                                .on_demand = workshop->fingerprint.is_cpu});
+  gt_compilers_use_store(workshop->compilers, workshop->store);
+  return workshop->compilers;
+}
+
+// One request of the preparation. *died: a new worker may do better.
+static gt_status prepare_step(gt_workshop *workshop, json_t *request, const void *data, size_t size,
+                              bool *died, gt_error *error) {
   json_t *answer = NULL;
-  json_t *request = json_pack("{s:s, s:s, s:O?}", "do", "problem", "problem", workshop->problem, "direct",
-                              with_direct ? workshop->direct : NULL);
   gt_buffer payload = {0}, failure = {0};
-  talk_end end = talk(workshop, request, NULL, 0, &answer, &payload, &failure);
-  status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);
-  *died = end == DIED || end == TIMED_OUT || (status == GT_OK && !workshop->child);
-  workshop->prepared = status == GT_OK && workshop->child;
-  gt_buffer_clear(&workshop->note);
-  gt_buffer_print(&workshop->note, "%s", gt_wire_string(answer, "note"));
+  gt_talk_end end = gt_workshop_talk(workshop, request, data, size, &answer, &payload, &failure);
+  gt_status status = end != GT_TALK_ANSWERED ? gt_workshop_fail(end, &failure, error) : GT_OK;
+  // A result that failed is no failure of the request.
+  if (end == GT_TALK_ANSWERED && !json_object_get(answer, "outcome"))
+    status = gt_workshop_status(answer, error);
+  *died = end == GT_TALK_DIED || end == GT_TALK_TIMED_OUT || (status == GT_OK && !workshop->child);
+  const char *note = gt_wire_string(answer, "note");
+  if (*note) gt_buffer_print(&workshop->note, "%s%s", workshop->note.length ? "; " : "", note);
   json_decref(request);
   json_decref(answer);
   gt_buffer_free(&payload);
@@ -178,19 +188,36 @@ static gt_status prepare_once(gt_workshop *workshop, bool with_direct, bool *die
   return status;
 }
 
+// Buffers and reference first: meanwhile `direct` is compiled.
+static gt_status prepare_once(gt_workshop *workshop, bool *died, gt_error *error) {
+  gt_status status = gt_workshop_ensure_open(workshop, error);
+  *died = false;
+  if (status != GT_OK) return status;
+  gt_buffer_clear(&workshop->note);
+  json_t *request = json_pack("{s:s, s:s}", "do", "problem", "problem", workshop->problem);
+  status = prepare_step(workshop, request, NULL, 0, died, error);
+  if (status == GT_OK && !*died && workshop->direct.source) {
+    const gt_compiled *compiled;
+    status = gt_compilers_get(gt_workshop_compilers(workshop), &workshop->direct, &compiled, error);
+    if (status == GT_OK && compiled->status == GT_OK) {
+      request = json_pack("{s:s, s:o}", "do", "direct", "variant", gt_variant_to_json(&workshop->direct));
+      status = prepare_step(workshop, request, compiled->code.data, compiled->code.length, died, error);
+    }
+  }
+  workshop->prepared = status == GT_OK && workshop->child;
+  return status;
+}
+
 // Makes sure that the worker has prepared the problem. `direct` is done without when it takes the worker
 // down.
-static gt_status ensure_prepared(gt_workshop *workshop, gt_error *error) {
+gt_status gt_workshop_ensure_prepared(gt_workshop *workshop, gt_error *error) {
   gt_status status = GT_OK;
   for (int attempt = 0; !workshop->prepared && attempt < START_ATTEMPTS; attempt++) {
     bool died;
     if (!*workshop->problem) return gt_fail(error, GT_USAGE, "no problem was given to the workshop");
-    status = prepare_once(workshop, workshop->direct != NULL, &died, error);
+    status = prepare_once(workshop, &died, error);
     if (!died) break;
-    if (workshop->direct) {
-      json_decref(workshop->direct);
-      workshop->direct = NULL;
-    }
+    gt_variant_free(&workshop->direct);
   }
   if (status == GT_OK && !workshop->prepared)
     status = gt_fail(error, GT_DEVICE_LOST, "no worker process can prepare the problem");
@@ -208,7 +235,8 @@ gt_status gt_workshop_open(const char *device, const gt_workshop_options *option
   workshop->program = gt_strdup(program ? program : "/proc/self/exe");
   workshop->options.program = workshop->program;
   workshop->device = device ? gt_strdup(device) : NULL;
-  gt_status status = ensure_open(workshop, error);
+  gt_status status = gt_child_loop_make(&workshop->loop, error);
+  if (status == GT_OK) status = gt_workshop_ensure_open(workshop, error);
   if (status != GT_OK) {
     gt_workshop_close(workshop);
     workshop = NULL;
@@ -220,8 +248,11 @@ gt_status gt_workshop_open(const char *device, const gt_workshop_options *option
 void gt_workshop_close(gt_workshop *workshop) {
   if (!workshop) return;
   if (workshop->child) gt_child_quit(workshop->child, QUIT_SECONDS);
-  drop_child(workshop);
-  json_decref(workshop->direct);
+  gt_workshop_drop(workshop);
+  gt_compilers_close(workshop->compilers);
+  gt_child_loop_free(workshop->loop);
+  gt_variant_free(&workshop->direct);
+  gt_trial_free(&workshop->trial.trial);
   gt_buffer_free(&workshop->note);
   free(workshop->device);
   free(workshop->program);
@@ -242,148 +273,62 @@ const char *gt_workshop_note(const gt_workshop *workshop) {
   return workshop->note.data ? workshop->note.data : "";
 }
 
-static json_t *rendered(const gt_variant *variant) {
-  return json_pack("{s:o, s:o}", "variant", gt_variant_to_json(variant), "source",
-                   gt_wire_text(variant->source));
+void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store) {
+  workshop->store = store;
+  if (workshop->compilers) gt_compilers_use_store(workshop->compilers, store);
 }
 
-static json_t *timing_to_json(const gt_timing_options *timing) {
-  return json_pack("{s:f, s:f, s:i, s:i, s:f, s:f, s:b}", "tolerance", timing->tolerance, "batch_us",
-                   timing->batch_us, "min_batches", timing->min_batches, "max_batches", timing->max_batches,
-                   "max_seconds", timing->max_seconds, "drop_us", timing->drop_us, "warm", (int)timing->warm);
+void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant) {
+  gt_compilers_ask(gt_workshop_compilers(workshop), variant);
+}
+
+gt_status gt_workshop_code(gt_workshop *workshop, const gt_variant *variant, const gt_compiled **compiled,
+                           gt_error *error) {
+  return gt_compilers_get(gt_workshop_compilers(workshop), variant, compiled, error);
+}
+
+void gt_workshop_forget(gt_workshop *workshop) {
+  if (workshop->compilers) gt_compilers_forget(workshop->compilers);
+}
+
+bool gt_workshop_is_ready(const gt_workshop *workshop, const gt_variant *variant) {
+  return workshop->child && workshop->prepared && workshop->compilers &&
+         gt_compilers_has(workshop->compilers, variant);
+}
+
+gt_compilers_counts gt_workshop_compile_counts(const gt_workshop *workshop) {
+  return workshop->compilers ? gt_compilers_count(workshop->compilers) : (gt_compilers_counts){0};
+}
+
+double gt_workshop_device_seconds(const gt_workshop *workshop) {
+  return workshop->device_seconds;
+}
+
+int gt_workshop_compile_jobs(void) {
+  int jobs = (int)uv_available_parallelism() - 1;
+  return jobs < 1 ? 1 : jobs > MOST_DEFAULT_JOBS ? MOST_DEFAULT_JOBS : jobs;
+}
+
+static void copy_variant(const gt_variant *from, gt_variant *to) {
+  *to = *from;
+  to->configuration = gt_strdup(from->configuration);
+  to->family = gt_strdup(from->family);
+  to->source = gt_strdup(from->source);
 }
 
 gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct,
                               gt_error *error) {
   gt_problem_print(problem, workshop->problem);
-  json_decref(workshop->direct);
-  workshop->direct = direct ? rendered(direct) : NULL;
+  gt_variant_free(&workshop->direct);
+  if (direct) copy_variant(direct, &workshop->direct);
   workshop->prepared = false;
-  return ensure_prepared(workshop, error);
-}
-
-static void read_samples(const json_t *answer, gt_trial *trial) {
-  const json_t *samples = json_object_get(answer, "samples_us");
-  free(trial->samples_us);
-  trial->n_samples = json_array_size(samples);
-  trial->samples_us = gt_alloc(trial->n_samples * sizeof *trial->samples_us);
-  for (size_t i = 0; i < trial->n_samples; i++)
-    trial->samples_us[i] = json_number_value(json_array_get(samples, i));
-  trial->median_us = gt_median(trial->samples_us, trial->n_samples);
-  trial->spread_us = gt_spread(trial->samples_us, trial->n_samples, trial->median_us);
-}
-
-static void read_result(const json_t *answer, gt_trial *trial) {
-  if (!gt_outcome_from_name(gt_wire_string(answer, "outcome"), &trial->outcome))
-    trial->outcome = GT_OUTCOME_CRASH; // an answer without an outcome is no answer
-  free(trial->message);
-  trial->message = gt_strdup(gt_wire_string(answer, "message"));
-  trial->compile_ms = json_number_value(json_object_get(answer, "compile_ms"));
-  trial->registers = (int)json_integer_value(json_object_get(answer, "registers"));
-  trial->lds_bytes = (int)json_integer_value(json_object_get(answer, "lds_bytes"));
-  trial->scratch_bytes = (int)json_integer_value(json_object_get(answer, "scratch_bytes"));
-  trial->checked = json_is_true(json_object_get(answer, "checked"));
-  read_samples(answer, trial);
-  if (trial->outcome != GT_OUTCOME_OK) trial->median_us = trial->spread_us = 0;
-}
-
-gt_status gt_workshop_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
-                            const gt_timing_options *timing, gt_trial *trial, gt_buffer *code,
-                            gt_error *error) {
-  *trial = (gt_trial){.registers = -1, .lds_bytes = -1, .scratch_bytes = -1};
-  gt_status status = ensure_prepared(workshop, error);
-  if (status != GT_OK) return status;
-  trial->configuration = gt_strdup(variant->configuration);
-  memcpy(trial->source_hash, variant->source_hash, sizeof trial->source_hash);
-
-  json_t *answer = NULL, *request = rendered(variant);
-  json_object_set_new(request, "do", json_string("trial"));
-  json_object_set_new(request, "check", json_boolean(check));
-  json_object_set_new(request, "time", json_true());
-  json_object_set_new(request, "timing", timing_to_json(timing));
-  gt_buffer failure = {0};
-  gt_buffer_clear(code);
-  talk_end end = talk(workshop, request, NULL, 0, &answer, code, &failure);
-  if (end == ANSWERED && !json_object_get(answer, "outcome")) {
-    status = status_of(answer, error); // the request was at fault, not the variant
-  } else if (end == ANSWERED) {
-    read_result(answer, trial);
-  } else if (end == INTERRUPTED) {
-    status = fail_talk(end, &failure, error);
-  } else {
-    trial->outcome = end == TIMED_OUT ? GT_OUTCOME_TIMEOUT : GT_OUTCOME_CRASH;
-    trial->message = gt_strdup(failure.data);
-  }
-  if (status != GT_OK) gt_trial_free(trial);
-  json_decref(request);
-  json_decref(answer);
-  gt_buffer_free(&failure);
-  return status;
-}
-
-gt_status gt_workshop_retime(gt_workshop *workshop, const gt_variant *variants, size_t count,
-                             const gt_timing_options *timing, gt_trial *trials, gt_error *error) {
-  gt_status status = ensure_prepared(workshop, error);
-  if (status != GT_OK) return status;
-  json_t *answer = NULL, *list = json_array();
-  for (size_t i = 0; i < count; i++) json_array_append_new(list, rendered(&variants[i]));
-  json_t *request =
-      json_pack("{s:s, s:o, s:o}", "do", "retime", "variants", list, "timing", timing_to_json(timing));
-  gt_buffer payload = {0}, failure = {0};
-  talk_end end = talk(workshop, request, NULL, 0, &answer, &payload, &failure);
-  status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);
-  const json_t *results = json_object_get(answer, "results");
-  for (size_t i = 0; i < count && status == GT_OK; i++) {
-    const json_t *result = json_array_get(results, i);
-    if (strcmp(gt_wire_string(result, "status"), "OK") == 0) read_samples(result, &trials[i]);
-  }
-  json_decref(request);
-  json_decref(answer);
-  gt_buffer_free(&payload);
-  gt_buffer_free(&failure);
-  return status;
-}
-
-gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, const gt_case *which,
-                             gt_outcome *outcome, gt_buffer *message, gt_error *error) {
-  char text[GT_PROBLEM_TEXT];
-  gt_status status = ensure_open(workshop, error);
-  if (status != GT_OK) return status;
-  gt_problem_print(which->problem, text);
-  size_t in = (size_t)gt_problem_in_elements(which->problem) * sizeof(double);
-  size_t out = (size_t)gt_problem_out_elements(which->problem) * sizeof(double);
-  gt_buffer values = {0}, payload = {0}, failure = {0};
-  gt_buffer_append(&values, which->grad_output, out);
-  gt_buffer_append(&values, which->expected, in);
-  gt_buffer_append(&values, which->term, in);
-
-  json_t *answer = NULL, *request = rendered(variant);
-  json_object_set_new(request, "do", json_string("verify"));
-  json_object_set_new(request, "problem", json_string(text));
-  talk_end end = talk(workshop, request, values.data, values.length, &answer, &payload, &failure);
-  gt_buffer_clear(message);
-  if (end == INTERRUPTED) {
-    status = fail_talk(end, &failure, error);
-  } else if (end != ANSWERED) {
-    *outcome = end == TIMED_OUT ? GT_OUTCOME_TIMEOUT : GT_OUTCOME_CRASH;
-    gt_buffer_append(message, failure.data, failure.length);
-  } else if (!gt_outcome_from_name(gt_wire_string(answer, "outcome"), outcome) ||
-             strcmp(gt_wire_string(answer, "status"), "UNSUPPORTED") == 0) {
-    status = status_of(answer, error);
-  } else {
-    gt_buffer_print(message, "%s", gt_wire_string(answer, "message"));
-  }
-  json_decref(request);
-  json_decref(answer);
-  gt_buffer_free(&values);
-  gt_buffer_free(&payload);
-  gt_buffer_free(&failure);
-  return status;
+  if (direct) gt_compilers_ask(gt_workshop_compilers(workshop), direct);
+  return gt_workshop_ensure_prepared(workshop, error);
 }
 
 gt_status gt_workshop_compile(gt_workshop *workshop, const char *backend, const char *arch,
                               const char *source, gt_buffer *code, gt_buffer *log, gt_error *error) {
-  gt_status status = ensure_open(workshop, error);
+  gt_status status = gt_workshop_ensure_open(workshop, error);
   if (status != GT_OK) return status;
   json_t *answer = NULL;
   json_t *request = json_pack("{s:s, s:s, s:s, s:o}", "do", "compile", "backend", backend, "arch", arch,
@@ -391,9 +336,10 @@ gt_status gt_workshop_compile(gt_workshop *workshop, const char *backend, const 
   gt_buffer failure = {0};
   gt_buffer_clear(code);
   gt_buffer_clear(log);
-  talk_end end = talk(workshop, request, NULL, 0, &answer, code, &failure);
-  status = end == ANSWERED ? status_of(answer, error) : fail_talk(end, &failure, error);
-  if (end == ANSWERED) gt_buffer_print(log, "%s", gt_wire_string(answer, "log"));
+  gt_talk_end end = gt_workshop_talk(workshop, request, NULL, 0, &answer, code, &failure);
+  status =
+      end == GT_TALK_ANSWERED ? gt_workshop_status(answer, error) : gt_workshop_fail(end, &failure, error);
+  if (end == GT_TALK_ANSWERED) gt_buffer_print(log, "%s", gt_wire_string(answer, "log"));
   json_decref(request);
   json_decref(answer);
   gt_buffer_free(&failure);

@@ -1,5 +1,5 @@
-// The parent's side of a worker process: starts it, sends requests, waits under a time limit, and starts a
-// new one after a crash or a hang.
+// The parent's side of the worker processes: one that has the device, and those that compile for it. Starts
+// them, sends requests, waits under time limits, and starts new ones after a crash or a hang.
 #ifndef GT_TUNER_WORKSHOP_H
 #define GT_TUNER_WORKSHOP_H
 
@@ -8,18 +8,23 @@
 #include "cache/cache.h"
 #include "device/fingerprint.h"
 #include "generator/generator.h"
+#include "tuner/compilers.h"
 
 typedef struct gt_workshop gt_workshop;
 
 typedef struct {
   const char *program; // path of this executable; NULL: /proc/self/exe
+  int compile_jobs;    // processes that compile, at most: 1 or more
   // Time limits of a worker's phases, from the phase's start.
   double compile_seconds; // also of opening a device and of preparing a problem
   double launch_seconds;
   double time_seconds; // also of comparing a result
 } gt_workshop_options;
 
-void gt_workshop_defaults(gt_workshop_options *options); // 120 s, 20 s, 120 s
+void gt_workshop_defaults(gt_workshop_options *options); // 1 job, 120 s, 20 s, 120 s
+
+// One less than the CPUs that this process may use, since the device wants one too; 1 to 16.
+int gt_workshop_compile_jobs(void);
 
 // Starts a worker and opens `device` in it ("hip:0", "auto", …; NULL: a worker that only compiles). The
 // worker runs `program --worker`, which is to call gt_worker_main(0, 1). It is killed when the calling thread
@@ -50,13 +55,36 @@ gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, 
 // when there is nothing.
 const char *gt_workshop_note(const gt_workshop *workshop);
 
-// Compiles, checks (unless the device executes nothing, or check is false: for `stream`) and times one
-// variant. Whatever happens to the worker becomes the trial's outcome; the status is not GT_OK only when no
-// worker can be had any more or on interruption (GT_INTERRUPTED). The caller frees *trial; *code receives the
-// code object of an ok trial.
+// Where code objects are found that were compiled before, and kept. Borrowed; NULL: nowhere.
+void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store);
+
+// Has a variant compiled while other things go on, after those that were asked for before. Where the device
+// is the CPU that compilers run on, not while it has work: times would be those of both.
+void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant);
+// Waits for its code, or for what came of it (tuner/compilers.h).
+gt_status gt_workshop_code(gt_workshop *workshop, const gt_variant *variant, const gt_compiled **compiled,
+                           gt_error *error);
+// Forgets what still waits for a compiler, and what failed: it would be compiled once more.
+void gt_workshop_forget(gt_workshop *workshop);
+// Whether gt_workshop_begin_trial would not have to wait for anything.
+bool gt_workshop_is_ready(const gt_workshop *workshop, const gt_variant *variant);
+gt_compilers_counts gt_workshop_compile_counts(const gt_workshop *workshop);
+
+// Checks (unless the device executes nothing, or check is false: for `stream`) and times one variant, whose
+// code is waited for first. Whatever happens to the workers becomes the trial's outcome; the status is not
+// GT_OK only when no worker can be had any more or on interruption (GT_INTERRUPTED). The caller frees *trial.
+// `begin` returns when the device has its work: there is time for other things then, above all for
+// gt_workshop_compile_ahead. After its success `end` follows, or give_up, which ends the worker.
+gt_status gt_workshop_begin_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
+                                  const gt_timing_options *timing, gt_error *error);
+gt_status gt_workshop_end_trial(gt_workshop *workshop, gt_trial *trial, gt_error *error);
+void gt_workshop_give_up_trial(gt_workshop *workshop);
 gt_status gt_workshop_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
-                            const gt_timing_options *timing, gt_trial *trial, gt_buffer *code,
-                            gt_error *error);
+                            const gt_timing_options *timing, gt_trial *trial, gt_error *error); // both
+
+// Seconds in which the device had work, in trials and retimings so far: launching, waiting for it, reading
+// results from it, timing.
+double gt_workshop_device_seconds(const gt_workshop *workshop);
 
 // Times several variants that were tried before once more, interleaved, in the same worker; medians and
 // spreads in `trials`.
@@ -75,7 +103,7 @@ typedef struct {
 gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, const gt_case *which,
                              gt_outcome *outcome, gt_buffer *message, gt_error *error);
 
-// Compiles in a worker, since compilers can abort their process. For `generate --emit object`.
+// Compiles in the first worker, for any architecture that its compiler knows. For `generate --emit object`.
 gt_status gt_workshop_compile(gt_workshop *workshop, const char *backend, const char *arch,
                               const char *source, gt_buffer *code, gt_buffer *log, gt_error *error);
 

@@ -83,10 +83,10 @@ failing_script() {
   complained "templates from $PWD/templates"
 }
 
-# Waits until the cache holds trials, for at most 10 s.
+# Waits until the cache holds trials, more than those of the default and the bounds, for at most 10 s.
 wait_for_trials() {
   for i in $(seq 100); do
-    [ "$(gathertune list --json 2>/dev/null | jq -r .trials)" -gt 2 ] 2>/dev/null && return
+    [ "$(gathertune list --json 2>/dev/null | jq -r .trials)" -gt 12 ] 2>/dev/null && return
     sleep 0.1
   done
   return 1

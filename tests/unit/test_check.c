@@ -154,6 +154,73 @@ static void two_right_results_pass_as_a_pair(void **state) {
   assert_false(gt_check_pair(GT_F32, 4, 1, 0.5, 0.5 + 4.1e-6));
 }
 
+static void loading_many_is_loading_each(void **state) {
+  (void)state;
+  uint16_t *all = malloc(65536 * sizeof *all);
+  double *values = malloc(65536 * sizeof *values);
+  for (unsigned i = 0; i < 65536; i++) all[i] = (uint16_t)i;
+  const gt_dtype types[] = {GT_F16, GT_BF16};
+  for (int t = 0; t < 2; t++) {
+    gt_storage_load_many(types[t], all, 0, 65536, values);
+    for (size_t i = 0; i < 65536; i++) {
+      double each = gt_storage_load(types[t], all, i);
+      if (isfinite(each) ? values[i] != each || signbit(values[i]) != signbit(each) : !isnan(values[i]))
+        fail_msg("%#zx: %g, not %g", i, values[i], each);
+    }
+  }
+  float some[] = {0, 1.5f, INFINITY, -3e-40f};
+  gt_storage_load_many(GT_F32, some, 1, 3, values);
+  assert_true(values[0] == 1.5 && isinf(values[1]) && values[2] == (double)-3e-40f);
+  double doubles[] = {1, 2, 3};
+  gt_storage_load_many(GT_F64, doubles, 2, 1, values);
+  assert_float_equal(values[0], 3, 0);
+  free(all);
+  free(values);
+}
+
+// Never more than the exact check allows, and all that is within the error of few terms.
+static void a_quick_look_passes_only_what_is_right_and_most_of_that(void **state) {
+  (void)state;
+  const gt_dtype types[] = {GT_F16, GT_BF16, GT_F32, GT_F64};
+  size_t passed = 0, right = 0;
+  uint64_t random = 1;
+  for (int t = 0; t < 4; t++)
+    for (int i = 0; i < 200000; i++) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      double reference = ldexp((double)(int32_t)(random >> 32), -31 - (int)(random % 40));
+      double term = ldexp(1, -(int)(random >> 8 & 31)), scale = gt_check_tolerance(types[t], 1, term, reference);
+      double result = reference + scale * ((double)(random >> 16 & 0xffff) / 16384 - 2);
+      char stored[8];
+      gt_storage_store(types[t], stored, 0, result);
+      result = gt_storage_load(types[t], stored, 0);
+      if (!isfinite(result)) continue;
+      bool quickly = gt_check_values_quickly(types[t], &term, &result, &reference, 1);
+      bool exactly = gt_check_value(types[t], 1, term, result, reference);
+      if (quickly && !exactly) fail_msg("dtype %d: %g for %g", types[t], result, reference);
+      passed += quickly, right += exactly;
+      double pair = reference + 2 * (result - reference);
+      gt_storage_store(types[t], stored, 0, pair);
+      pair = gt_storage_load(types[t], stored, 0);
+      if (isfinite(pair) && gt_check_pairs_quickly(types[t], &term, &pair, &result, 1) &&
+          !gt_check_pair(types[t], 1, term, pair, result))
+        fail_msg("dtype %d: %g and %g", types[t], pair, result);
+    }
+  assert_true(right > 200000 && passed > right / 10 * 8);
+  static const double odd[] = {NAN, INFINITY, -(double)INFINITY};
+  for (int t = 0; t < 4; t++)
+    for (int i = 0; i < 3; i++) {
+      double one = 1, term = 1;
+      assert_false(gt_check_values_quickly(types[t], &term, &odd[i], &one, 1));
+      assert_false(gt_check_values_quickly(types[t], &term, &one, &odd[i], 1));
+      assert_false(gt_check_values_quickly(types[t], &term, &odd[i], &odd[i], 1));
+      assert_false(gt_check_pairs_quickly(types[t], &term, &odd[i], &one, 1));
+      assert_false(gt_check_pairs_quickly(types[t], &term, &one, &odd[i], 1));
+    }
+  double results[] = {1, 1, 1.1, 1}, references[] = {1, 1, 1, 1}, terms[] = {1, 1, 1, 1};
+  assert_false(gt_check_values_quickly(GT_F32, terms, results, references, 4));
+  assert_true(gt_check_values_quickly(GT_F32, terms, results, references, 2));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_16_bit_value_survives_the_way_through_double),
@@ -165,6 +232,8 @@ int main(void) {
       cmocka_unit_test(subnormals_have_the_error_of_the_smallest),
       cmocka_unit_test(infinities_and_nans_are_right_only_where_they_are_due),
       cmocka_unit_test(two_right_results_pass_as_a_pair),
+      cmocka_unit_test(loading_many_is_loading_each),
+      cmocka_unit_test(a_quick_look_passes_only_what_is_right_and_most_of_that),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

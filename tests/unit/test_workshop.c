@@ -14,11 +14,10 @@ static void try_one(const char *configuration, gt_outcome outcome, const char *p
   gt_variant direct = tuner_variant(generator, "direct:block=32", &problem, workshop);
   gt_variant variant = tuner_variant(generator, configuration, &problem, workshop);
   gt_timing_options timing = tuner_timing();
-  gt_buffer code = {0};
   gt_trial trial;
   gt_error error = {0};
   if (gt_workshop_problem(workshop, &problem, &direct, &error) != GT_OK) fail_msg("%s", error.text);
-  if (gt_workshop_trial(workshop, &variant, true, &timing, &trial, &code, &error) != GT_OK)
+  if (gt_workshop_trial(workshop, &variant, true, &timing, &trial, &error) != GT_OK)
     fail_msg("%s", error.text);
   if (trial.outcome != outcome || !strstr(trial.message, part_of_message))
     fail_msg("%s: %s (%s)", configuration, gt_outcome_name(trial.outcome), trial.message);
@@ -28,16 +27,17 @@ static void try_one(const char *configuration, gt_outcome outcome, const char *p
                                       outcome != GT_OUTCOME_COMPILE_ERROR);
   if (outcome == GT_OUTCOME_OK) {
     assert_true(trial.n_samples >= 3 && trial.median_us > 0 && trial.compile_ms > 0);
-    assert_true(code.length > 0);
+    const gt_compiled *compiled;
+    assert_int_equal(gt_workshop_code(workshop, &variant, &compiled, &error), GT_OK);
+    assert_true(compiled->status == GT_OK && compiled->code.length > 0);
   }
   gt_trial_free(&trial);
 
   // Whatever happened: the next trial works.
-  if (gt_workshop_trial(workshop, &direct, true, &timing, &trial, &code, &error) != GT_OK)
+  if (gt_workshop_trial(workshop, &direct, true, &timing, &trial, &error) != GT_OK)
     fail_msg("%s", error.text);
   assert_int_equal(trial.outcome, GT_OUTCOME_OK);
   gt_trial_free(&trial);
-  gt_buffer_free(&code);
   gt_variant_free(&variant);
   gt_variant_free(&direct);
   gt_generator_close(generator);
@@ -94,14 +94,12 @@ static void a_bound_is_not_compared(void **state) {
   gt_problem problem = tuner_problem(TUNER_PROBLEM);
   gt_variant variant = tuner_variant(generator, "stream:block=64", &problem, workshop);
   gt_timing_options timing = tuner_timing();
-  gt_buffer code = {0};
   gt_trial trial;
   assert_int_equal(gt_workshop_problem(workshop, &problem, NULL, NULL), GT_OK);
-  assert_int_equal(gt_workshop_trial(workshop, &variant, false, &timing, &trial, &code, NULL), GT_OK);
+  assert_int_equal(gt_workshop_trial(workshop, &variant, false, &timing, &trial, NULL), GT_OK);
   assert_int_equal(trial.outcome, GT_OUTCOME_OK);
   assert_false(trial.checked);
   gt_trial_free(&trial);
-  gt_buffer_free(&code);
   gt_variant_free(&variant);
   gt_generator_close(generator);
   gt_workshop_close(workshop);
@@ -246,9 +244,8 @@ static void a_worker_ends_when_its_parent_dies(void **state) {
     gt_variant variant = tuner_variant(generator, "direct:block=16", &problem, workshop);
     gt_timing_options timing = tuner_timing();
     gt_trial trial;
-    gt_buffer code = {0};
     gt_workshop_problem(workshop, &problem, NULL, NULL);
-    gt_workshop_trial(workshop, &variant, true, &timing, &trial, &code, NULL);
+    gt_workshop_trial(workshop, &variant, true, &timing, &trial, NULL);
     _exit(0);
   }
   pid_t worker = 0;

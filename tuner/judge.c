@@ -1,0 +1,78 @@
+#include "tuner/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/compare.h"
+
+static int64_t bytes_of(const gt_bench *bench) {
+  return bench->outer * bench->in_slice * (int64_t)gt_dtype_bytes(bench->problem.dtype);
+}
+
+bool gt_judge_can(const gt_bench *bench) {
+  return bytes_of(bench) <= GT_JUDGE_BYTES;
+}
+
+void gt_judge_open(const gt_expected *expected, gt_judge *judge) {
+  *judge = (gt_judge){.expected = expected};
+}
+
+void gt_judge_close(gt_judge *judge) {
+  gt_buffer rest = {0};
+  (void)gt_judge_end(judge, &rest);
+  gt_buffer_free(&rest);
+  for (int run = 0; run < 2; run++) free(judge->results[run]);
+  *judge = (gt_judge){0};
+}
+
+gt_status gt_judge_take(gt_judge *judge, int run, int slot, uint32_t poison, gt_error *error) {
+  const gt_bench *bench = judge->expected->bench;
+  size_t bytes = (size_t)bytes_of(bench);
+  if (!judge->results[run]) judge->results[run] = gt_alloc(bytes);
+  judge->poison[run] = poison;
+  return bench->open->backend->read(bench->open->device, judge->results[run],
+                                    gt_guarded_slot(&bench->grad_input, slot), bytes, error);
+}
+
+static bool is_right(gt_judge *judge, int run) {
+  const gt_bench *bench = judge->expected->bench;
+  int64_t compared = 0, wrong = 0;
+  gt_compare(judge->expected, judge->results[run], 0, bench->outer * bench->in_slice, judge->poison[run],
+             &compared, &wrong, &judge->what);
+  if (wrong) gt_compare_summarise(compared, wrong, &judge->what);
+  return wrong == 0;
+}
+
+static void *judge_both(void *argument) {
+  gt_judge *judge = argument;
+  size_t bytes = (size_t)bytes_of(judge->expected->bench);
+  judge->outcome = GT_OUTCOME_OK;
+  if (!is_right(judge, 0)) {
+    judge->outcome = GT_OUTCOME_WRONG_RESULT;
+  } else if (memcmp(judge->results[0], judge->results[1], bytes) != 0) {
+    if (!is_right(judge, 1)) { // right once and wrong once
+      judge->outcome = GT_OUTCOME_UNSTABLE_RESULT;
+    } else if (judge->reproducible) {
+      judge->outcome = GT_OUTCOME_UNSTABLE_RESULT;
+      gt_buffer_print(&judge->what, GT_COMPARE_UNSTABLE);
+    }
+  }
+  return NULL;
+}
+
+void gt_judge_start(gt_judge *judge, bool reproducible) {
+  gt_buffer_clear(&judge->what);
+  judge->reproducible = reproducible;
+  judge->is_running = true;
+  judge->has_thread = pthread_create(&judge->thread, NULL, judge_both, judge) == 0;
+  if (!judge->has_thread) judge_both(judge);
+}
+
+gt_outcome gt_judge_end(gt_judge *judge, gt_buffer *what) {
+  if (!judge->is_running) return GT_OUTCOME_OK;
+  if (judge->has_thread) pthread_join(judge->thread, NULL);
+  judge->is_running = false;
+  gt_buffer_append(what, judge->what.data, judge->what.length);
+  gt_buffer_free(&judge->what);
+  return judge->outcome;
+}

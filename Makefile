@@ -15,7 +15,7 @@ BUILD ?= $(if $(SANITIZE),build-sanitize,build)
 Q := $(if $(V),,@)
 
 PKG_CONFIG ?= pkg-config
-PACKAGES := lua5.4 sqlite3 jansson libxxhash libuv
+PACKAGES := lua5.4 sqlite3 jansson libxxhash libuv zlib
 MISSING := $(strip $(foreach p,$(PACKAGES),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null || echo $(p))))
 
 # A back end is built where its headers are found.

@@ -98,6 +98,14 @@ gt_status gt_cache_each_trial(gt_cache *cache, const gt_fingerprint *device, con
                               void (*visit)(void *context, const gt_trial *trial), void *context,
                               gt_error *error);
 
+// Calls `visit` for every trial in the cache, of one GPU model or (device NULL) of all: by model ("backend / name / arch / compute
+// units"), then problem, then the text of the configuration; a configuration that was tried on several devices of the model comes
+// several times. Another status than GT_OK from `visit` ends it.
+gt_status gt_cache_each_stored_trial(gt_cache *cache, const gt_fingerprint *device,
+                                     gt_status (*visit)(void *context, const char *model, const char *problem,
+                                                        const gt_trial *trial, gt_error *error),
+                                     void *context, gt_error *error);
+
 // Stores the winner and its code object, replacing an earlier one of the same problem and model.
 gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                               const gt_winner *winner, gt_error *error);

@@ -9,10 +9,12 @@
   "t.configuration, t.source_hash, t.outcome, t.message, t.samples_us, t.median_us, t.spread_us, " \
   "t.checked, t.compile_ms, t.registers, t.lds_bytes, t.scratch_bytes"
 
+// A model's name, as the cache shows it.
+#define GT_MODEL_TEXT "m.backend || ' / ' || m.name || ' / ' || m.arch || ' / ' || m.compute_units"
+
 // In the order in which read_winner (winners.c) reads them; the code object's bytes come after these.
 #define GT_WINNER_COLUMNS                                                                              \
-  "p.text AS problem, m.backend || ' / ' || m.name || ' / ' || m.arch || ' / ' || m.compute_units "    \
-  "AS model, "                                                                                         \
+  "p.text AS problem, " GT_MODEL_TEXT " AS model, "                                                    \
   "w.variant, w.median_us, w.spread_us, w.default_us, w.stream_us, w.compiler, w.driver, w.tuned_at, " \
   "w.code, CASE WHEN c.size = length(c.blob) THEN c.size END AS size"
 #define GT_WINNER_TABLES                                                        \
@@ -49,6 +51,11 @@
                "AND t.problem = :problem AND t.configuration = :configuration")                           \
   X(EACH_TRIAL, "SELECT " GT_TRIAL_COLUMNS " FROM trial t JOIN device d ON d.id = t.device "              \
                 "WHERE d.model = :model AND t.problem = :problem ORDER BY t.configuration, t.id")         \
+  X(EACH_STORED_TRIAL,                                                                                    \
+    "SELECT " GT_TRIAL_COLUMNS ", p.text AS problem, " GT_MODEL_TEXT " AS model "                         \
+    "FROM trial t JOIN device d ON d.id = t.device JOIN model m ON m.id = d.model "                       \
+    "JOIN problem p ON p.id = t.problem WHERE :model < 0 OR d.model = :model "                            \
+    "ORDER BY d.model, t.problem, t.configuration, t.id")                                                 \
   X(PUT_CODE, "INSERT INTO code (hash, blob, size) VALUES (:hash, :blob, :size) "                         \
               "ON CONFLICT (hash) DO UPDATE SET blob = excluded.blob, size = excluded.size "              \
               "WHERE blob <> excluded.blob OR size <> excluded.size")                                     \

@@ -171,3 +171,28 @@ gt_status gt_cache_each_trial(gt_cache *cache, const gt_fingerprint *device, con
   gt_query_end(&query);
   return status;
 }
+
+gt_status gt_cache_each_stored_trial(gt_cache *cache, const gt_fingerprint *device,
+                                     gt_status (*visit)(void *context, const char *model, const char *problem,
+                                                        const gt_trial *trial, gt_error *error),
+                                     void *context, gt_error *error) {
+  int64_t model_id = -1;
+  gt_status status = device ? gt_key_model(cache, device, false, &model_id, error) : GT_OK;
+  if (status == GT_NOT_FOUND) return GT_OK;
+  if (status != GT_OK) return status;
+  gt_query query = gt_query_begin(cache, GT_SQL_EACH_STORED_TRIAL);
+  gt_bind_int(&query, ":model", model_id);
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    gt_trial trial;
+    status = read_trial(&query, &trial, error);
+    if (status != GT_OK) break;
+    const char *problem = gt_column_text(&query), *model = gt_column_text(&query);
+    status = gt_query_check(&query, error);
+    if (status == GT_OK) status = visit(context, model, problem, &trial, error);
+    gt_trial_free(&trial);
+  }
+  gt_query_end(&query);
+  return status;
+}

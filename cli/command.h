@@ -19,6 +19,7 @@ int gt_command_lookup(int argc, char **argv);
 int gt_command_generate(int argc, char **argv);
 int gt_command_list(int argc, char **argv);
 int gt_command_verify(int argc, char **argv);
+int gt_command_replay(int argc, char **argv);
 
 #define GT_EXIT_INTERRUPTED 130
 

@@ -17,6 +17,7 @@ static const struct {
     {"generate", "print a kernel's source, or compile it, for any architecture", gt_command_generate},
     {"list", "show what is in the tuning cache", gt_command_list},
     {"verify", "compare kernels with results that another program computed", gt_command_verify},
+    {"replay", "try search strategies on recorded times, without a device", gt_command_replay},
 };
 
 static void print_help(FILE *stream) {

@@ -12,6 +12,7 @@
 #include "cli/suite.h"
 #include "cli/table.h"
 #include "cli/trial.h"
+#include "tuner/search.h"
 #include "tuner/tune.h"
 #include "tuner/wire.h"
 
@@ -337,8 +338,10 @@ int gt_command_tune(int argc, char **argv) {
        "most trials per problem, cached ones included (default 400)"},
       {"families", 0, GT_OPTION_TEXT, &s.tune.families, "A,B",
        "only these families (default: all but the baselines)"},
-      {"seed", 0, GT_OPTION_COUNT, &s.seed, "N",
-       "of the random order when the budget is less than the space"},
+      {"strategy", 0, GT_OPTION_TEXT, &s.tune.strategy, "NAME",
+       "of the search: exhaustive, random, descent, bayes\n"
+       "(default: exhaustive when the budget allows it, else bayes)"},
+      {"seed", 0, GT_OPTION_COUNT, &s.seed, "N", "of the search's choices"},
       {"retry", 0, GT_OPTION_FLAG, &s.tune.retry, NULL, "try again what is in the cache, failures included"},
       {"warm", 0, GT_OPTION_FLAG, &s.tune.timing.warm, NULL,
        "time with warm device caches, and keep nothing (default: cold)"},
@@ -373,6 +376,7 @@ int gt_command_tune(int argc, char **argv) {
                   "    upsample_bilinear2d_backward:n=8,c=64,in=128x128,out=256x256,dtype=f16,scale=2x2\n",
   };
   char **arguments;
+  gt_error error = {0};
   int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
   if (result != GT_CONTINUE) return result;
   if (s.compile_jobs == 0 || s.compile_jobs > MOST_COMPILE_JOBS) {
@@ -384,6 +388,7 @@ int gt_command_tune(int argc, char **argv) {
   if (s.budget > 1000000000) s.budget = 1000000000;
   if (s.budget) s.tune.budget = (int)s.budget;
   if (s.seed) s.tune.seed = (uint64_t)s.seed;
+  if (s.tune.strategy && gt_search_check(s.tune.strategy, &error) != GT_OK) return gt_complain_error(&error);
   result = collect(&s, arguments, count) == GT_OK ? run(&s) : 2;
   gt_suite_free(&s.problems);
   return result;

@@ -3,7 +3,7 @@
 set -eu
 
 packages="gcc make pkg-config git ca-certificates
-  liblua5.4-dev libsqlite3-dev libjansson-dev libxxhash-dev libuv1-dev
+  liblua5.4-dev libsqlite3-dev libjansson-dev libxxhash-dev libuv1-dev zlib1g-dev
   ocl-icd-opencl-dev opencl-headers pocl-opencl-icd libamdhip64-dev
   libcmocka-dev bats jq sqlite3 patchelf"
 

@@ -4,29 +4,18 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "tuner/search.h"
 
-// Everything about the families while the agenda is made.
+// What the parts of an agenda are made from.
 typedef struct {
   gt_generator *generator;
   const gt_problem *problem;
   const gt_fingerprint *device;
   gt_agenda *agenda;
-  gt_space *spaces; // of the chosen families
-  gt_search_group *groups;
-  size_t n;        // of them
-  size_t families; // room in the arrays
 } making;
 
-// Adds an item that is not among the first `known`.
-static void add(gt_agenda *agenda, size_t known, const char *configuration, bool bound, bool candidate) {
-  for (size_t i = 0; i < known; i++)
-    if (strcmp(agenda->items[i].configuration, configuration) == 0) {
-      agenda->items[i].candidate |= candidate;
-      return;
-    }
-  agenda->items = gt_realloc(agenda->items, (agenda->count + 1) * sizeof *agenda->items);
-  agenda->items[agenda->count++] = (gt_agenda_item){gt_strdup(configuration), bound, candidate};
+static void add(gt_agenda *agenda, const char *configuration, bool bound, bool candidate) {
+  agenda->items = gt_realloc(agenda->items, (agenda->known + 1) * sizeof *agenda->items);
+  agenda->items[agenda->known++] = (gt_agenda_item){gt_strdup(configuration), bound, candidate, GT_NO_POINT};
 }
 
 static bool names_family(const char *list, const char *family) {
@@ -51,7 +40,7 @@ static gt_status add_standard(const making *m, gt_error *error) {
   gt_status status = known ? claims(m, "direct", &yes, error) : GT_OK;
   if (status != GT_OK || !yes) return status;
   status = gt_family_default(m->generator, "direct", m->problem, m->device, &configuration, error);
-  if (status == GT_OK) add(m->agenda, 0, configuration, false, false);
+  if (status == GT_OK) add(m->agenda, configuration, false, false);
   free(configuration);
   return status;
 }
@@ -60,27 +49,30 @@ static gt_status add_bound(const making *m, const char *family, gt_error *error)
   gt_space space = {0};
   gt_status status = gt_space_make(m->generator, family, m->problem, m->device, &space, error);
   for (size_t i = 0; status == GT_OK && i < space.count; i++)
-    add(m->agenda, 0, space.configurations[i], true, false);
+    add(m->agenda, space.configurations[i], true, false);
   gt_space_free(&space);
   return status;
 }
 
-static gt_status add_space(making *m, const char *family, gt_error *error) {
+static gt_status add_space(const making *m, const char *family, gt_error *error) {
+  gt_agenda *agenda = m->agenda;
   char *standard = NULL;
-  gt_space *space = &m->spaces[m->n];
-  gt_status status = gt_space_make(m->generator, family, m->problem, m->device, space, error);
+  gt_space space = {0};
+  gt_status status = gt_space_make(m->generator, family, m->problem, m->device, &space, error);
   if (status == GT_OK)
     status = gt_family_default(m->generator, family, m->problem, m->device, &standard, error);
-  if (status == GT_OK) {
-    gt_search_group *group = &m->groups[m->n++];
-    size_t *distance = gt_alloc(space->count * sizeof *distance);
-    *group = (gt_search_group){.count = space->count, .default_at = space->count, .distance = distance};
-    for (size_t i = 0; i < space->count; i++) {
-      distance[i] = gt_search_distance(space->configurations[i], standard);
-      if (distance[i] == 0) group->default_at = i;
-    }
-    m->agenda->space += space->count;
+  if (status == GT_OK)
+    agenda->texts = gt_realloc(agenda->texts, (agenda->space + space.count + 1) * sizeof(char *));
+  for (size_t i = 0; i < space.count && status == GT_OK; i++) {
+    size_t point;
+    bool is_new;
+    status = gt_points_add_text(&agenda->points, space.configurations[i], &point, &is_new, error);
+    if (status != GT_OK || !is_new) continue;
+    agenda->texts[agenda->space++] = gt_strdup(space.configurations[i]);
+    if (strcmp(space.configurations[i], standard) == 0)
+      agenda->points.families[agenda->points.n_families - 1].standard = point;
   }
+  gt_space_free(&space);
   free(standard);
   return status;
 }
@@ -104,12 +96,9 @@ static gt_status check_list(const making *m, const char *list, gt_error *error) 
 }
 
 // Bounds go onto the agenda, the others into the search.
-static gt_status add_families(making *m, const char *list, gt_error *error) {
+static gt_status add_families(const making *m, const char *list, gt_error *error) {
   size_t count;
   const char *const *families = gt_generator_families(m->generator, &count);
-  m->families = count;
-  m->spaces = gt_alloc(count * sizeof *m->spaces);
-  m->groups = gt_alloc(count * sizeof *m->groups);
   gt_error refusal = {0};
   for (size_t i = 0; i < count; i++) {
     gt_family_role role;
@@ -128,39 +117,79 @@ static gt_status add_families(making *m, const char *list, gt_error *error) {
       status = role == GT_ROLE_BOUND ? add_bound(m, families[i], error) : add_space(m, families[i], error);
     if (status != GT_OK) return status;
   }
-  if (m->n) return GT_OK;
+  gt_points_finish(&m->agenda->points);
+  if (m->agenda->space) return GT_OK;
   return gt_fail(error, GT_UNSUPPORTED, "no family can do the problem%s%s", *refusal.text ? ": " : "",
                  refusal.text);
 }
 
-gt_status gt_agenda_make(gt_generator *generator, const gt_problem *problem, const gt_fingerprint *device,
-                         const char *families, size_t budget, uint64_t seed, const char *incumbent,
-                         gt_agenda *agenda, gt_error *error) {
-  making m = {.generator = generator, .problem = problem, .device = device, .agenda = agenda};
-  gt_search_step *steps = NULL;
-  *agenda = (gt_agenda){0};
-  gt_status status = families ? check_list(&m, families, error) : GT_OK;
-  if (status == GT_OK) status = add_standard(&m, error);
-  bool has_standard = agenda->count > 0;
-  if (status == GT_OK) status = add_families(&m, families, error);
-  if (status == GT_OK && incumbent) add(agenda, agenda->count, incumbent, false, true);
-  if (status == GT_OK) {
-    size_t n = gt_search_order(m.groups, m.n, budget, seed, &steps), known = agenda->count;
-    for (size_t i = 0; i < n; i++)
-      add(agenda, known, m.spaces[steps[i].group].configurations[steps[i].index], false, true);
-    if (has_standard) agenda->standard = agenda->items[0].configuration;
+// Opens the search. An item that is a point of it is not proposed again, and counts as a candidate.
+static gt_status begin_search(const making *m, gt_cache *cache, const gt_agenda_options *options,
+                              gt_error *error) {
+  gt_agenda *agenda = m->agenda;
+  if (options->incumbent && gt_points_find_text(&agenda->points, options->incumbent) == GT_NO_POINT)
+    add(agenda, options->incumbent, false, true);
+  gt_status status = gt_seeds_find(cache, m->device, m->problem, options->retry, options->incumbent,
+                                   &agenda->points, &agenda->seeds, error);
+  if (status != GT_OK) return status;
+  const gt_search_options how = {.strategy = options->strategy,
+                                 .seed = options->seed,
+                                 .budget = options->budget,
+                                 .first = agenda->seeds.first,
+                                 .n_first = agenda->seeds.n_first,
+                                 .expected = agenda->seeds.view.expected};
+  status = gt_search_open(&agenda->points, &how, &agenda->search, error);
+  if (status != GT_OK) return status;
+  size_t taken = 0;
+  for (size_t i = 0; i < agenda->known; i++) {
+    gt_agenda_item *item = &agenda->items[i];
+    item->point = gt_points_find_text(&agenda->points, item->configuration);
+    if (item->point == GT_NO_POINT) continue;
+    gt_search_take(agenda->search, item->point);
+    item->candidate = true;
+    taken++;
   }
-  for (size_t i = 0; i < m.families; i++) gt_space_free(&m.spaces[i]);
-  for (size_t i = 0; i < m.n; i++) free((void *)m.groups[i].distance);
-  free(m.spaces);
-  free(m.groups);
-  free(steps);
+  size_t most = agenda->space < options->budget ? agenda->space : options->budget;
+  agenda->count = agenda->known + (most > taken ? most - taken : 0);
+  agenda->items = gt_realloc(agenda->items, (agenda->count + 1) * sizeof *agenda->items);
+  memset(agenda->items + agenda->known, 0, (agenda->count + 1 - agenda->known) * sizeof *agenda->items);
+  return GT_OK;
+}
+
+gt_status gt_agenda_make(gt_generator *generator, gt_cache *cache, const gt_problem *problem,
+                         const gt_fingerprint *device, const gt_agenda_options *options, gt_agenda *agenda,
+                         gt_error *error) {
+  making m = {.generator = generator, .problem = problem, .device = device, .agenda = agenda};
+  *agenda = (gt_agenda){0};
+  gt_status status = options->families ? check_list(&m, options->families, error) : GT_OK;
+  if (status == GT_OK) status = add_standard(&m, error);
+  if (status == GT_OK && agenda->known) agenda->standard = agenda->items[0].configuration;
+  if (status == GT_OK) status = add_families(&m, options->families, error);
+  if (status == GT_OK) status = begin_search(&m, cache, options, error);
   if (status != GT_OK) gt_agenda_free(agenda);
   return status;
 }
 
+const gt_agenda_item *gt_agenda_get(gt_agenda *agenda, size_t index) {
+  while (agenda->known <= index) { // never more than there are points
+    size_t point = gt_search_next(agenda->search);
+    agenda->items[agenda->known++] = (gt_agenda_item){gt_strdup(agenda->texts[point]), false, true, point};
+  }
+  return &agenda->items[index];
+}
+
+void gt_agenda_report(gt_agenda *agenda, size_t index, double us) {
+  size_t point = agenda->items[index].point;
+  if (point != GT_NO_POINT) gt_search_report(agenda->search, point, us);
+}
+
 void gt_agenda_free(gt_agenda *agenda) {
-  for (size_t i = 0; i < agenda->count; i++) free(agenda->items[i].configuration);
+  gt_search_close(agenda->search);
+  gt_seeds_free(&agenda->seeds);
+  for (size_t i = 0; i < agenda->known; i++) free(agenda->items[i].configuration);
   free(agenda->items);
+  for (size_t i = 0; i < agenda->space; i++) free(agenda->texts[i]);
+  free(agenda->texts);
+  gt_points_free(&agenda->points);
   *agenda = (gt_agenda){0};
 }

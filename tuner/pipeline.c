@@ -50,7 +50,7 @@ gt_pipeline_times gt_pipeline_time(const gt_pipeline *pipeline) {
 }
 
 static const gt_agenda_item *item_at(const gt_pipeline *pipeline, size_t index) {
-  return &pipeline->options.agenda->items[index];
+  return gt_agenda_get(pipeline->options.agenda, index);
 }
 
 // --- what comes up

@@ -17,7 +17,7 @@ typedef struct {
   gt_workshop *workshop;
   gt_cache *cache; // is only read
   const gt_problem *problem;
-  const gt_agenda *agenda;
+  gt_agenda *agenda;
   const gt_timing_options *timing;
   // How many items are rendered, and given to the compilers, ahead of the one on the device. Never a matter
   // of how many compilers there are, nor of how fast: items that are chosen by results must be asked for at

@@ -1,117 +1,94 @@
 #include "tuner/search.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
 
-// SplitMix64 (Steele, Lea, Flood 2014).
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+struct gt_search {
+  gt_search_state state;
+  const gt_strategy *strategy;
+  void *of_strategy;
+  size_t *first, n_first, at_first;
+};
+
+gt_status gt_search_check(const char *strategy, gt_error *error) {
+  if (gt_strategy_named(strategy)) return GT_OK;
+  gt_buffer names = {0};
+  for (size_t i = 0; gt_strategies[i]; i++)
+    gt_buffer_print(&names, "%s%s", i ? ", " : "", gt_strategies[i]->name);
+  gt_fail(error, GT_USAGE, "unknown strategy '%.80s'; strategies are %s", strategy, names.data);
+  gt_buffer_free(&names);
+  return GT_USAGE;
 }
 
-size_t gt_search_distance(const char *a, const char *b) {
-  size_t distance = 0;
-  a += strcspn(a, ":"), b += strcspn(b, ":");
-  while (*a && *b) { // at ':' or ',': one parameter each
-    size_t length_a = 1 + strcspn(a + 1, ","), length_b = 1 + strcspn(b + 1, ",");
-    distance += length_a != length_b || memcmp(a + 1, b + 1, length_a - 1) != 0;
-    a += length_a, b += length_b;
+gt_status gt_search_open(const gt_points *points, const gt_search_options *options, gt_search **search,
+                         gt_error *error) {
+  *search = NULL;
+  const char *name = options->strategy;
+  if (!name) name = points->count <= options->budget ? "exhaustive" : "bayes";
+  gt_status status = gt_search_check(name, error);
+  if (status != GT_OK) return status;
+  gt_search *s = *search = gt_alloc(sizeof *s);
+  size_t n = points->count + 1;
+  s->state = (gt_search_state){.points = points,
+                               .expected = options->expected,
+                               .taken = gt_alloc(n * sizeof(bool)),
+                               .us = gt_alloc(n * sizeof(double)),
+                               .reported = gt_alloc(n * sizeof(size_t))};
+  s->first = gt_alloc((options->n_first + points->n_families + 1) * sizeof *s->first);
+  for (size_t i = 0; i < options->n_first; i++) s->first[s->n_first++] = options->first[i];
+  for (size_t f = 0; f < points->n_families; f++)
+    if (points->families[f].standard != GT_NO_POINT) s->first[s->n_first++] = points->families[f].standard;
+  s->strategy = gt_strategy_named(name);
+  s->of_strategy = s->strategy->open(&s->state, options->seed);
+  return GT_OK;
+}
+
+void gt_search_close(gt_search *search) {
+  if (!search) return;
+  search->strategy->close(search->of_strategy);
+  free(search->state.taken);
+  free(search->state.us);
+  free(search->state.reported);
+  free(search->first);
+  free(search);
+}
+
+const char *gt_search_strategy(const gt_search *search) {
+  return search->strategy->name;
+}
+
+bool gt_search_learns(const gt_search *search) {
+  return search->strategy->learns;
+}
+
+void gt_search_take(gt_search *search, size_t point) {
+  if (search->state.taken[point]) return;
+  search->state.taken[point] = true;
+  search->state.n_taken++;
+}
+
+size_t gt_search_next(gt_search *search) {
+  const gt_search_state *state = &search->state;
+  if (state->n_taken == state->points->count) return GT_NO_POINT;
+  size_t point = GT_NO_POINT;
+  while (search->at_first < search->n_first && point == GT_NO_POINT) {
+    size_t candidate = search->first[search->at_first++];
+    if (!state->taken[candidate]) point = candidate;
   }
-  return distance;
+  if (point == GT_NO_POINT) point = search->strategy->next(search->of_strategy);
+  if (point == GT_NO_POINT) return GT_NO_POINT;
+  gt_search_take(search, point);
+  return point;
 }
 
-// Fisher and Yates.
-static void shuffle(size_t *order, size_t n, uint64_t *random) {
-  for (size_t i = 0; i + 1 < n; i++) {
-    size_t other = i + next_random(random) % (n - i), kept = order[i];
-    order[i] = order[other];
-    order[other] = kept;
-  }
-}
-
-// Stable, so that those equally far from the default stay in random order. Spaces have up to some thousands.
-static void sort_by_distance(size_t *order, size_t n, const size_t *distance) {
-  size_t *sorted = gt_alloc(n * sizeof *sorted), most = 0, done = 0;
-  for (size_t i = 0; i < n; i++)
-    if (distance[order[i]] > most) most = distance[order[i]];
-  for (size_t d = 0; d <= most; d++)
-    for (size_t i = 0; i < n; i++)
-      if (distance[order[i]] == d) sorted[done++] = order[i];
-  memcpy(order, sorted, n * sizeof *order);
-  free(sorted);
-}
-
-// One family's indices: its default, then the others in their order; or, `sampled`, by turns near and random.
-static size_t *order_group(const gt_search_group *group, bool sampled, uint64_t *random) {
-  size_t *order = gt_alloc(group->count * sizeof *order), n = 0;
-  if (group->default_at < group->count) order[n++] = group->default_at;
-  size_t first = n;
-  for (size_t i = 0; i < group->count; i++)
-    if (i != group->default_at) order[n++] = i;
-  if (!sampled) return order;
-  shuffle(order + first, n - first, random);
-  if (!group->distance) return order;
-
-  size_t *near = gt_alloc(n * sizeof *near), *other = gt_alloc(n * sizeof *other);
-  bool *taken = gt_alloc(group->count * sizeof *taken);
-  memcpy(other, order, n * sizeof *other);
-  memcpy(near, order, n * sizeof *near);
-  shuffle(near + first, n - first, random);
-  sort_by_distance(near + first, n - first, group->distance);
-  size_t at_near = first, at_other = first;
-  for (size_t i = first; i < n; i++) {
-    bool is_near = (i - first) % 2 == 0;
-    const size_t *from = is_near ? near : other;
-    size_t *at = is_near ? &at_near : &at_other;
-    while (taken[from[*at]]) ++*at;
-    order[i] = from[*at];
-    taken[order[i]] = true;
-  }
-  free(near), free(other), free(taken);
-  return order;
-}
-
-// How often a family has its turn: more often the larger it is, but not in proportion, and the largest at
-// most 16 times as often as the smallest.
-static double weight(const gt_search_group *group) {
-  double root = sqrt((double)group->count);
-  return root < 16 ? root : 16;
-}
-
-// The group whose turn it is: each once, then the one that is furthest behind its weight. n_groups: none has
-// any left.
-static size_t whose_turn(const gt_search_group *groups, const size_t *taken, size_t n_groups) {
-  size_t next = n_groups;
-  for (size_t g = 0; g < n_groups; g++) {
-    if (taken[g] == groups[g].count) continue;
-    if (taken[g] == 0) return g;
-    if (next == n_groups ||
-        (double)(taken[g] + 1) / weight(&groups[g]) < (double)(taken[next] + 1) / weight(&groups[next]))
-      next = g;
-  }
-  return next;
-}
-
-size_t gt_search_order(const gt_search_group *groups, size_t n_groups, size_t budget, uint64_t seed,
-                       gt_search_step **steps) {
-  size_t total = 0;
-  for (size_t g = 0; g < n_groups; g++) total += groups[g].count;
-  size_t count = total < budget ? total : budget;
-  *steps = gt_alloc(count * sizeof **steps);
-  size_t **orders = gt_alloc(n_groups * sizeof *orders), *taken = gt_alloc(n_groups * sizeof *taken);
-  for (size_t g = 0; g < n_groups; g++) orders[g] = order_group(&groups[g], total > budget, &seed);
-  for (size_t n = 0; n < count; n++) {
-    size_t g = whose_turn(groups, taken, n_groups);
-    (*steps)[n] = (gt_search_step){.group = g, .index = orders[g][taken[g]++]};
-  }
-  for (size_t g = 0; g < n_groups; g++) free(orders[g]);
-  free(orders);
-  free(taken);
-  return count;
+void gt_search_report(gt_search *search, size_t point, double us) {
+  gt_search_state *state = &search->state;
+  if (state->us[point] != 0) return;
+  gt_search_take(search, point);
+  state->us[point] = us > 0 ? us : INFINITY; // a time of 0 or NaN is none
+  state->reported[state->n_reported++] = point;
+  search->strategy->report(search->of_strategy, point);
 }

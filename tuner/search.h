@@ -1,31 +1,41 @@
-// The order in which configurations are tried.
-//
-// All of them, when the budget allows. Otherwise a part: of every family its default first, then by turns the
-// configuration that is nearest to the default and one at random, without repetition; the families take turns
-// too, larger ones more often, but a family with few configurations is not crowded out by one with thousands.
+// The search: which configuration is tried next. It keeps what was proposed and reported, tries the points it
+// was told to begin with, then the default of each family, then those of a strategy, and never the same point
+// twice.
 #ifndef GT_TUNER_SEARCH_H
 #define GT_TUNER_SEARCH_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tuner/strategy.h"
 
-// The space of one family.
-typedef struct {
-  size_t count;           // configurations
-  size_t default_at;      // index of its default; `count` or more: none
-  const size_t *distance; // of each configuration from the default; NULL: unknown, all at random
-} gt_search_group;
+typedef struct gt_search gt_search;
 
 typedef struct {
-  size_t group, index;
-} gt_search_step;
+  const char *strategy; // NULL: exhaustive when the budget allows it, else bayes
+  uint64_t seed;
+  size_t budget;       // most points that will be asked for; it decides the default strategy only
+  const size_t *first; // points to begin with, the best guess first; repetitions do no harm
+  size_t n_first;
+  const double *expected; // of each point, ln(time), up to a constant, before any is timed; or NULL
+} gt_search_options;
 
-// In how many parameters two configurations of the same family ("family:name=value,…") differ.
-size_t gt_search_distance(const char *a, const char *b);
+// `points` and `expected` must outlive the search. GT_USAGE, listing the strategies, for an unknown one.
+gt_status gt_search_open(const gt_points *points, const gt_search_options *options, gt_search **search,
+                         gt_error *error);
+void gt_search_close(gt_search *search); // harmless on NULL
+const char *gt_search_strategy(const gt_search *search);
+// Whether what is reported changes what is proposed, so that it is better not to ask far ahead of the
+// reports.
+bool gt_search_learns(const gt_search *search);
+// GT_USAGE, listing the strategies, unless there is one of the name.
+gt_status gt_search_check(const char *strategy, gt_error *error);
 
-// At most `budget` different steps, the default of group 0 first. The same seed gives the same order on every
-// machine. The caller frees *steps with free(). Returns their number.
-size_t gt_search_order(const gt_search_group *groups, size_t n_groups, size_t budget, uint64_t seed,
-                       gt_search_step **steps);
+// The next point, or GT_NO_POINT when all were proposed or reported. It may be asked for while earlier points
+// are not reported yet: the strategy goes by what it was told so far. The same sequence of calls with the
+// same seed and reports gives the same points.
+size_t gt_search_next(gt_search *search);
+// Takes a point out of the search without a proposal: it is being tried already.
+void gt_search_take(gt_search *search, size_t point);
+// What came of a point: its time, INFINITY when it failed. A point that was not proposed will not be. The
+// first report of a point counts.
+void gt_search_report(gt_search *search, size_t point, double us);
 
 #endif

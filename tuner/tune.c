@@ -1,5 +1,6 @@
 #include "tuner/tune.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,9 @@
 #include "tuner/timing.h"
 
 #define DEFAULT_BUDGET 400
-#define LOOK_AHEAD 32 // trials that are compiled ahead: the agenda does not go by results
-#define FINALISTS 5   // beside the default and the stored winner
+#define LOOK_AHEAD 32    // trials that are compiled ahead
+#define LEARNING_AHEAD 8 // the same where the search goes by results
+#define FINALISTS 5      // beside the default and the stored winner
 
 typedef struct {
   gt_generator *generator;
@@ -67,8 +69,12 @@ static void tell(tuning *t, const gt_trial *last, bool cached) {
   t->progress(t->context, &now);
 }
 
+static bool is_timed(const gt_trial *trial) {
+  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
+}
+
 static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *trial, bool cached) {
-  bool ok = trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
+  bool ok = is_timed(trial);
   if (ok && item->bound && (t->stream_us == 0 || trial->median_us < t->stream_us))
     t->stream_us = trial->median_us;
   if (ok && item->configuration == t->agenda.standard) t->default_us = trial->median_us;
@@ -95,7 +101,8 @@ static gt_status try_all(tuning *t, gt_error *error) {
       t->fresh_seconds += gt_seconds() - start;
     }
     if (status != GT_OK) return status;
-    const gt_agenda_item *item = &t->agenda.items[t->done++];
+    const gt_agenda_item *item = gt_agenda_get(&t->agenda, t->done);
+    gt_agenda_report(&t->agenda, t->done++, is_timed(trial) ? trial->median_us : INFINITY);
     t->tuned->duplicates += item->candidate && origin == GT_TRIAL_DUPLICATED;
     count_trial(t, item, trial, origin == GT_TRIAL_CACHED);
     tell(t, trial, origin == GT_TRIAL_CACHED);
@@ -289,22 +296,29 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   gt_winner incumbent = {0};
   gt_status status = find_incumbent(&t, &incumbent, error);
   if (status == GT_OK)
-    status = gt_agenda_make(generator, problem, t.device, options->families, budget, options->seed,
-                            incumbent.variant.configuration, &t.agenda, error);
+    status = gt_agenda_make(generator, cache, problem, t.device,
+                            &(gt_agenda_options){.families = options->families,
+                                                 .strategy = options->strategy,
+                                                 .budget = budget,
+                                                 .seed = options->seed,
+                                                 .retry = options->retry,
+                                                 .incumbent = incumbent.variant.configuration},
+                            &t.agenda, error);
   if (status != GT_OK) goto done;
   tuned->space = t.agenda.space;
   t.trials = gt_alloc(t.agenda.count * sizeof *t.trials);
   gt_compilers_counts before = gt_workshop_compile_counts(workshop), after;
   double device_before = gt_workshop_device_seconds(workshop);
-  t.pipeline = gt_pipeline_open(&(gt_pipeline_options){.generator = generator,
-                                                       .workshop = workshop,
-                                                       .cache = cache,
-                                                       .problem = problem,
-                                                       .agenda = &t.agenda,
-                                                       .timing = &options->timing,
-                                                       .ahead = LOOK_AHEAD,
-                                                       .retry = options->retry,
-                                                       .trials = t.trials});
+  t.pipeline = gt_pipeline_open(
+      &(gt_pipeline_options){.generator = generator,
+                             .workshop = workshop,
+                             .cache = cache,
+                             .problem = problem,
+                             .agenda = &t.agenda,
+                             .timing = &options->timing,
+                             .ahead = gt_search_learns(t.agenda.search) ? LEARNING_AHEAD : LOOK_AHEAD,
+                             .retry = options->retry,
+                             .trials = t.trials});
   status = try_all(&t, error);
   if (status != GT_OK) {
     report(&t, NULL, 0, 0);

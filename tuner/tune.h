@@ -10,7 +10,8 @@
 typedef struct {
   const char *families; // comma list; NULL: every candidate that claims the problem, and no baseline
   int budget;           // most trials per problem (those already in the cache count too); 0: 400
-  uint64_t seed;        // of the random order when the space is larger than the budget
+  const char *strategy; // of the search; NULL: exhaustive when the budget allows it, else bayes
+  uint64_t seed;        // of the search's choices
   bool retry;           // also tries again what is in the cache
   gt_timing_options timing;
 } gt_tune_options;

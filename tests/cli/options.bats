@@ -16,11 +16,11 @@ load helpers
 @test "--help names every command" {
   gt --help
   works
-  for command in devices tune lookup generate list verify; do said "  $command "; done
+  for command in devices tune lookup generate list verify replay; do said "  $command "; done
 }
 
 @test "every command explains itself with usage, options and an example" {
-  for command in devices tune lookup generate list verify; do
+  for command in devices tune lookup generate list verify replay; do
     gt "$command" --help
     works
     [ -z "$stderr" ]
@@ -48,7 +48,7 @@ load helpers
 @test "an unknown option is one line and exit code 2 in every command" {
   gt --frobnicate
   fails_with 2 "--frobnicate"
-  for command in devices tune lookup generate list verify; do
+  for command in devices tune lookup generate list verify replay; do
     gt "$command" --frobnicate
     fails_with 2 "$command" "unknown option '--frobnicate'"
     gt "$command" -z

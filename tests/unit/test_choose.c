@@ -1,0 +1,58 @@
+// Which trial wins.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tuner/choose.h"
+
+static gt_trial trial_of(char *configuration, double median, double spread, int registers) {
+  return (gt_trial){.configuration = configuration,
+                    .outcome = GT_OUTCOME_OK,
+                    .median_us = median,
+                    .spread_us = spread,
+                    .n_samples = 16,
+                    .registers = registers};
+}
+
+static void the_fastest_wins_when_it_is_clearly_faster(void **state) {
+  (void)state;
+  gt_trial trials[] = {trial_of("a", 120, 1, 8), trial_of("b", 100, 1, 200)};
+  assert_int_equal(gt_choose(trials, 2, -1), 1);
+  assert_int_equal(gt_choose(trials, 2, 0), 1);
+}
+
+static void among_the_tied_the_fewest_registers_win_then_the_text(void **state) {
+  (void)state;
+  gt_trial trials[] = {trial_of("c", 100, 1, 64), trial_of("b", 102, 1, 32), trial_of("a", 102.5, 1, 32),
+                       trial_of("d", 101, 1, -1)};
+  assert_int_equal(gt_choose(trials, 4, -1), 2);
+}
+
+static void a_stored_winner_stays_within_noise_and_margin(void **state) {
+  (void)state;
+  gt_trial margin[] = {trial_of("old", 102, 0.1, 64), trial_of("new", 100, 0.1, 8)};
+  assert_int_equal(gt_choose(margin, 2, 0), 0);
+  gt_trial noise[] = {trial_of("old", 110, 20, 64), trial_of("new", 100, 20, 8)};
+  assert_int_equal(gt_choose(noise, 2, 0), 0);
+}
+
+static void what_failed_never_wins(void **state) {
+  (void)state;
+  gt_trial trials[] = {trial_of("a", 0, 0, 8), trial_of("b", 100, 1, 8)};
+  trials[0].outcome = GT_OUTCOME_CRASH;
+  assert_int_equal(gt_choose(trials, 2, 0), 1);
+  assert_int_equal(gt_choose(trials, 1, -1), -1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_fastest_wins_when_it_is_clearly_faster),
+      cmocka_unit_test(among_the_tied_the_fewest_registers_win_then_the_text),
+      cmocka_unit_test(a_stored_winner_stays_within_noise_and_margin),
+      cmocka_unit_test(what_failed_never_wins),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

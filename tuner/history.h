@@ -1,0 +1,36 @@
+// What trials of other problems on the same GPU model say about a problem before any of its configurations is
+// timed.
+#ifndef GT_TUNER_HISTORY_H
+#define GT_TUNER_HISTORY_H
+
+#include "generator/problem.h"
+#include "tuner/points.h"
+
+typedef struct gt_history gt_history;
+
+gt_history *gt_history_new(void);
+void gt_history_free(gt_history *history); // harmless on NULL
+
+// One trial; us is INFINITY when it failed. Trials of one problem are added one after the other. What is no
+// configuration is left out.
+void gt_history_add(gt_history *history, const gt_problem *problem, const char *configuration, double us);
+size_t gt_history_problems(const gt_history *history);
+
+// How unlike two problems are; 0 for the same one. Operator, layout, data type, ratios of the sizes per axis,
+// and amount of data count, in this order.
+double gt_history_distance(const gt_problem *a, const gt_problem *b);
+
+#define GT_HISTORY_FIRST 4
+
+typedef struct {
+  double *expected;               // of each point, ln(time) up to a constant; NULL: nothing is known
+  size_t first[GT_HISTORY_FIRST]; // the nearest problems' best configurations that are among the points
+  size_t n_first;
+} gt_history_view;
+
+// What the trials of all problems but `problem` itself say about its points.
+void gt_history_look(const gt_history *history, const gt_problem *problem, const gt_points *points,
+                     gt_history_view *view);
+void gt_history_view_free(gt_history_view *view); // harmless on a zeroed one
+
+#endif

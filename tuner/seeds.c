@@ -1,0 +1,104 @@
+#include "tuner/seeds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+static double time_of(const gt_trial *trial) {
+  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0 ? trial->median_us : INFINITY;
+}
+
+void gt_seeds_free(gt_seeds *seeds) {
+  free(seeds->first);
+  gt_history_view_free(&seeds->view);
+  *seeds = (gt_seeds){0};
+}
+
+static void add(gt_seeds *seeds, size_t point) {
+  if (point == GT_NO_POINT) return;
+  seeds->first = gt_realloc(seeds->first, (seeds->n_first + 1) * sizeof *seeds->first);
+  seeds->first[seeds->n_first++] = point;
+}
+
+// --- this problem's trials
+// -------------------------------------------------------------------------------
+
+typedef struct {
+  size_t point;
+  double us;
+  char *configuration;
+} own_trial;
+
+typedef struct {
+  const gt_points *points;
+  own_trial *list;
+  size_t count;
+} own_trials;
+
+static void on_own(void *context, const gt_trial *trial) {
+  own_trials *own = context;
+  size_t point = gt_points_find_text(own->points, trial->configuration);
+  if (point == GT_NO_POINT) return;
+  own->list = gt_realloc(own->list, (own->count + 1) * sizeof *own->list);
+  own->list[own->count++] = (own_trial){point, time_of(trial), gt_strdup(trial->configuration)};
+}
+
+static int fastest_first(const void *a, const void *b) {
+  const own_trial *one = a, *other = b;
+  if (one->us != other->us) return one->us < other->us ? -1 : 1;
+  return (one->point > other->point) - (one->point < other->point);
+}
+
+static gt_status add_own(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                         const gt_points *points, gt_seeds *seeds, gt_error *error) {
+  own_trials own = {.points = points};
+  gt_status status = gt_cache_each_trial(cache, device, problem, on_own, &own, error);
+  if (own.count) qsort(own.list, own.count, sizeof *own.list, fastest_first);
+  for (size_t i = 0; i < own.count; i++) {
+    // Trials of another device or driver of the model would have to be repeated.
+    gt_trial trial;
+    if (status == GT_OK)
+      status = gt_cache_get_trial(cache, device, problem, own.list[i].configuration, &trial, error);
+    if (status == GT_OK) {
+      add(seeds, own.list[i].point);
+      gt_trial_free(&trial);
+    } else if (status == GT_NOT_FOUND) {
+      status = GT_OK;
+    }
+    free(own.list[i].configuration);
+  }
+  free(own.list);
+  return status;
+}
+
+// --- other problems' trials
+// ------------------------------------------------------------------------------
+
+static gt_status on_other(void *context, const char *model, const char *text, const gt_trial *trial,
+                          gt_error *error) {
+  (void)model, (void)error;
+  gt_problem problem;
+  // A later version may know more operators.
+  if (gt_problem_parse(text, &problem, NULL) == GT_OK)
+    gt_history_add(context, &problem, trial->configuration, time_of(trial));
+  return GT_OK;
+}
+
+gt_status gt_seeds_find(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem, bool retry,
+                        const char *incumbent, const gt_points *points, gt_seeds *seeds, gt_error *error) {
+  *seeds = (gt_seeds){0};
+  if (incumbent) add(seeds, gt_points_find_text(points, incumbent));
+  gt_history *history = gt_history_new();
+  gt_status status = retry ? GT_OK : add_own(cache, device, problem, points, seeds, error);
+  if (status == GT_OK) status = gt_cache_each_stored_trial(cache, device, on_other, history, error);
+  if (status == GT_OK) {
+    gt_history_look(history, problem, points, &seeds->view);
+    for (size_t i = 0; i < seeds->view.n_first; i++) add(seeds, seeds->view.first[i]);
+  } else {
+    gt_seeds_free(seeds);
+  }
+  gt_history_free(history);
+  return status;
+}

@@ -1,0 +1,21 @@
+// Where a search begins: what the cache tells before anything is tried.
+#ifndef GT_TUNER_SEEDS_H
+#define GT_TUNER_SEEDS_H
+
+#include "cache/cache.h"
+#include "tuner/history.h"
+
+typedef struct {
+  size_t *first; // points, for gt_search_options
+  size_t n_first;
+  gt_history_view view; // of the trials of other problems; its `first` is part of the list above
+} gt_seeds;
+
+// The stored winner; this problem's own trials on this very device, the fastest first, failed ones last, so
+// that a run goes on from what an earlier one measured (left out when `retry`); the winners of the nearest
+// problems on the same GPU model. `incumbent`: configuration of the stored winner, or NULL.
+gt_status gt_seeds_find(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem, bool retry,
+                        const char *incumbent, const gt_points *points, gt_seeds *seeds, gt_error *error);
+void gt_seeds_free(gt_seeds *seeds); // harmless on zeroed ones
+
+#endif

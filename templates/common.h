@@ -43,3 +43,7 @@ GT_FUNCTION gt_u32 gt_float_bfloat(float value) {
 
 // `x` where it lies in 0 … most, else the nearer of both.
 GT_FUNCTION gt_i32 gt_clamp(gt_i32 x, gt_i32 most) { return x < 0 ? 0 : x > most ? most : x; }
+
+// base + index · stride elements, in bytes: compilers make one multiply-add of it, which they do not of the same in elements.
+#define gt_row(base, index, stride) \
+  ((const GT_GLOBAL gt_storage *)((const GT_GLOBAL char *)(base) + (gt_i64)(index) * (gt_i64)((stride) * sizeof(gt_storage))))

@@ -9,7 +9,8 @@
 #include "tuner/strategy.h"
 
 enum {
-  FIRST = 8,       // points before the process is asked
+  FIRST = 8,       // points before the process is asked, in a space of one family
+  FIRST_MORE = 3,  // and for each further family
   LEAST_TIMED = 3, // and so many of them reported
   MOST_CANDIDATES = 8192,
   MOST_OBSERVED = 400, // of more, the best and the latest are looked at
@@ -191,7 +192,7 @@ static size_t choose(bayes *b) {
 static size_t next_bayes(void *strategy) {
   bayes *b = strategy;
   const gt_search_state *search = b->search;
-  if (search->n_taken < FIRST || b->n_timed < LEAST_TIMED) return gt_draw_first(search, &b->random);
+  if (search->n_taken < FIRST + FIRST_MORE * (search->points->n_families - 1) || b->n_timed < LEAST_TIMED) return gt_draw_first(search, &b->random);
   if (search->n_reported >= b->next_fit) fit(b);
   while (gt_gaussian_count(b->process) < b->n_observed)
     gt_gaussian_add(b->process, b->observed[gt_gaussian_count(b->process)]);

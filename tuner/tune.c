@@ -12,7 +12,7 @@
 
 #define DEFAULT_BUDGET 400
 #define LOOK_AHEAD 32    // trials that are compiled ahead
-#define LEARNING_AHEAD 8 // the same where the search goes by results
+#define LEARNING_AHEAD 16 // the same where the search goes by results
 #define FINALISTS 5      // beside the default and the stored winner
 
 typedef struct {

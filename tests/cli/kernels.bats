@@ -18,7 +18,7 @@ works() {
     problem=$OP:n=2,c=3,$keys
     gathertune generate "$problem" --config "$(gathertune generate "$problem" --family taps --emit space 2>/dev/null |
       grep "vx=4,vy=2,halo=vector" | head -1)" >source
-    grep -q 'GT_GLOBAL gt_vec16 \*)(row' source
+    grep -q 'GT_GLOBAL gt_vec16 \*)(start' source
     works "$problem" taps "vx=4,vy=2,halo=vector"
   done
 }

@@ -83,10 +83,23 @@ local function plan(c, p, device)
   while self.together > 1 and self.together * c.slices * self.items > self.block do self.together = self.together // 2 end
   self.deals = ceil(self.together * c.slices * self.items, self.block)
   self.word = bytes_of(c.acc)
-  -- Shared memory: rows of sums, with room on either side for windows that reach past the ends.
+  -- Shared memory: rows of sums, with room on either side for windows that reach past the ends. They are read in vectors of `vector` words where
+  -- windows start at multiples of them. Else lanes read one word each, some `step` apart: column X lies at X / split of part X mod split, so
+  -- that neighbouring lanes meet in neighbouring banks.
   local low, high = reach(self.x, self.tx)
-  self.pad = ceil(-low, 4) * 4
+  self.pad = ceil(-low, 8) * 8
   self.pitch = ceil(self.pad + math.max(high, self.x.length), 4) * 4
+  self.vector = self.tx.starts and 1 or vector.common_power(16 // self.word, self.tx.step, self.x.parts > 1 and c.v or 16)
+  self.split = 1
+  if self.vector == 1 then
+    local step = c.vx * p.axes[3].n_out / p.axes[3].n_in
+    while self.split < 8 and self.split * 2 <= 1.2 * step do self.split = self.split * 2 end
+  end
+  if self.split > 1 then
+    local banks = 32 // self.split -- that parts are apart
+    self.part = ceil(ceil(self.pitch, self.split) - banks, 32) * 32 + banks
+    self.pitch = self.split * self.part
+  end
   self.plane = self.pitch * self.y.length
   self.shared = 2 * c.rows * c.slices * self.plane -- words
   return self

@@ -115,7 +115,7 @@ if [ -z "${SANITIZE:-}" ]; then
   for file in tests/cli/*.bats; do
     suite "command line on the emulated MI300X: $(basename "$file" .bats)" env GT_TEST_DEVICE=hip:0 bats --tap "$file"
   done
-  verified "oracle on the emulated MI300X" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device hip:0 --configurations 1
+  verified "oracle on the emulated MI300X" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device hip:0 --configurations 1 --every 2
 fi
 
 echo

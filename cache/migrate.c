@@ -31,6 +31,8 @@ static const char *const steps[GT_SCHEMA_VERSION - 1] = {
     "memory_clock_mhz INTEGER NOT NULL CHECK (memory_clock_mhz >= 0), "
     "rechecked_at TEXT NOT NULL "
     ") STRICT; "
+    "CREATE INDEX trial_in_quarantine ON trial (device, source_hash) "
+    "WHERE outcome IN ('crash', 'timeout'); "
     "PRAGMA user_version = 2",
 };
 

@@ -64,6 +64,8 @@ CREATE TABLE trial (
   UNIQUE (device, problem, configuration)
 ) STRICT;
 
+CREATE INDEX trial_in_quarantine ON trial (device, source_hash) WHERE outcome IN ('crash', 'timeout');
+
 -- Code objects by the hash of their bytes; one may serve the winners of many problems.
 CREATE TABLE code (
   hash TEXT PRIMARY KEY NOT NULL CHECK (length(hash) = 32),

@@ -91,16 +91,18 @@ gt_status gt_layers_open(const gt_layers_options *options, gt_layers *layers, gt
   if (options->caches) return GT_OK;
   gt_layers_open_system(options, layers);
   char *path = NULL;
-  gt_status status = gt_cache_default_path(&path, error);
+  gt_error failure = {0};
+  gt_status status = gt_cache_default_path(&path, &failure);
   if (status == GT_OK) {
     // A store of code objects alone would be of use, too, so its folder is made.
-    if (options->keep && gt_cache_make_folders(path, error) != GT_OK)
-      gt_buffer_print(&layers->notes, "%s\n", error->text);
+    if (options->keep && gt_cache_make_folders(path, &failure) != GT_OK)
+      gt_buffer_print(&layers->notes, "%s\n", failure.text);
     add(layers, path, false, false, options->keep, options);
   }
   free(path);
   // Programs of users without a home are served from the system's caches.
-  return status == GT_OK || layers->count || !options->keep ? GT_OK : status;
+  if (status == GT_OK || layers->count || !options->keep) return GT_OK;
+  return gt_fail(error, status, "%s", failure.text);
 }
 
 void gt_layers_look_again(gt_layers *layers, const gt_layers_options *options) {

@@ -121,6 +121,11 @@ $(UNIT_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libgathertune-internal.a
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
 
+# Benchmarks of the library, run by hand: make build/bench/lookup
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libgathertune-internal.a $(BUILD)/gathertune
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libgathertune-internal.a $(LIBS)
+
 # The programs that the documents show.
 EXAMPLES := $(if $(HAVE_HIP),$(patsubst docs/%.c,$(BUILD)/%,$(wildcard docs/examples/*.c)))
 

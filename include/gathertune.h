@@ -187,7 +187,7 @@ enum {
 //
 // The first request of a problem looks into the caches, loads a code object, and may do what the mode allows. Later ones
 // take a tenth of a microsecond, take no lock and allocate nothing. Failures that would come again (NOT_FOUND,
-// UNSUPPORTED, COMPILE, USAGE) are remembered as well. A first request must not be made while the calling thread
+// UNSUPPORTED, COMPILE, USAGE) are remembered as well. First requests of several threads take turns. One must not be made while the calling thread
 // captures a graph.
 //
 // The lookup goes from the problem itself to the same problem with another outer count (batch, or batch · channels), to

@@ -1,6 +1,7 @@
 // The library used by many threads, and by many processes while one tunes.
 #include "tests/unit/runtime_fixture.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -154,8 +155,10 @@ static void processes_that_want_the_same_problem_tuned_tune_it_once(void **state
 
 // As some programs do: a handler that waits for every child.
 static void take_all(int signal) {
+  int number = errno;
   (void)signal;
   while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+  errno = number;
 }
 
 static void a_program_may_wait_for_children_that_are_not_its_own(void **state) {

@@ -3,12 +3,17 @@
 #   make            builds build/gathertune with the back ends whose headers are present
 #   make check      installs what is missing, builds, runs all tests
 #   make demo       installs what is missing, builds, tunes a few problems and shows the result
-#   make install    to DESTDIR/PREFIX (default /usr/local)
+#   make install    program, library, header, pkg-config file and manual pages, to DESTDIR/PREFIX (default /usr/local);
+#                   LIBDIR, INCLUDEDIR, MANDIR override places below PREFIX
 #   make format     clang-format over the C sources
 #   V=1 shows commands; SANITIZE=address,undefined builds with sanitizers (in a folder of its own); WERROR=1 as CI does
 
 CC ?= cc
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+OBJCOPY ?= objcopy
 CUDA_HOME ?= /usr/local/cuda
 SANITIZE ?=
 BUILD ?= $(if $(SANITIZE),build-sanitize,build)
@@ -29,13 +34,13 @@ HAVE_OPENCL ?= $(call has_header,CL/cl.h)
 
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-  $(if $(WERROR),-Werror) -ffp-contract=off -fvisibility=hidden \
+  $(if $(WERROR),-Werror) -ffp-contract=off -fvisibility=hidden -fPIC \
   $(if $(HAVE_HIP),-DGT_HAVE_HIP $(HIP_FLAGS)) $(if $(HAVE_CUDA),-DGT_HAVE_CUDA $(CUDA_FLAGS)) $(if $(HAVE_OPENCL),-DGT_HAVE_OPENCL) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined) \
   $(if $(MISSING),,$(shell $(PKG_CONFIG) --cflags $(PACKAGES))) $(CFLAGS)
 LIBS := $(if $(MISSING),,$(shell $(PKG_CONFIG) --libs $(PACKAGES))) -ldl -lm -lpthread
 
-LIBRARY_SOURCES := $(sort $(wildcard base/*.c generator/*.c device/*.c cache/*.c tuner/*.c))
+LIBRARY_SOURCES := $(sort $(wildcard base/*.c generator/*.c device/*.c cache/*.c tuner/*.c runtime/*.c))
 CLI_SOURCES := $(sort $(wildcard cli/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/contract/test_*.c))
 TEMPLATES := $(sort $(wildcard templates/*.lua templates/*.kernel templates/*.h templates/lib/*.lua))
@@ -44,8 +49,12 @@ object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBRARY_OBJECTS := $(call object,$(LIBRARY_SOURCES)) $(BUILD)/embedded_templates.o $(BUILD)/embedded_schema.o
 UNIT_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(UNIT_SOURCES))
 
+VERSION := $(shell sed -n 's/.*GT_VERSION "\(.*\)".*/\1/p' base/version.h)
+SONAME := libgathertune.so.$(firstword $(subst ., ,$(VERSION)))
+SHARED := $(BUILD)/libgathertune.so.$(VERSION)
+
 .PHONY: all check demo install clean format setup tests require-packages
-all: $(BUILD)/gathertune
+all: $(BUILD)/gathertune $(SHARED) $(BUILD)/libgathertune.a
 
 require-packages:
 	@$(if $(MISSING),echo "make: missing libraries: $(MISSING); run tools/setup.sh (Debian 12) or install their development packages" >&2; exit 1,:)
@@ -59,6 +68,22 @@ $(BUILD)/gathertune: $(call object,$(CLI_SOURCES)) $(BUILD)/libgathertune-intern
 $(BUILD)/libgathertune-internal.a: $(LIBRARY_OBJECTS)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# The library for programs is what the functions of include/gathertune.h need of all this, and exports these alone.
+RUNTIME_OBJECTS := $(call object,$(sort $(wildcard runtime/*.c)))
+
+$(SHARED): $(BUILD)/libgathertune-internal.a
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--as-needed $(if $(SANITIZE),,-Wl,-z,defs) -o $@ \
+	  $(RUNTIME_OBJECTS) $< $(LIBS)
+	$(Q)ln -sf $(notdir $@) $(BUILD)/$(SONAME) && ln -sf $(SONAME) $(BUILD)/libgathertune.so
+
+# One object, whose other names are made local: they cannot meet those of a program.
+$(BUILD)/libgathertune.a: $(BUILD)/libgathertune-internal.a
+	@echo "  AR    $@"
+	$(Q)$(LD) -r -o $(BUILD)/libgathertune.o $(RUNTIME_OBJECTS) $<
+	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/libgathertune.o
+	$(Q)rm -f $@ && ar rcs $@ $(BUILD)/libgathertune.o
 
 # The objects depend on the flags: another set of back ends or flags builds anew.
 $(BUILD)/flags: FORCE
@@ -90,11 +115,24 @@ $(BUILD)/embedded_schema.c: cache/schema.sql
 	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/  "/; s/$$/\\n"/' $<; echo ';') > $@
 
 # Tests: every tests/unit/test_*.c and tests/contract/test_*.c is a program of its own.
-tests: $(UNIT_PROGRAMS) $(BUILD)/gathertune
+tests: $(UNIT_PROGRAMS) all $(EXAMPLES)
 
 $(UNIT_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libgathertune-internal.a
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+# Benchmarks of the library, run by hand: make build/bench/lookup
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libgathertune-internal.a $(BUILD)/gathertune
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libgathertune-internal.a $(LIBS)
+
+# The programs that the documents show.
+EXAMPLES := $(if $(HAVE_HIP),$(patsubst docs/%.c,$(BUILD)/%,$(wildcard docs/examples/*.c)))
+
+$(EXAMPLES): $(BUILD)/%: docs/%.c include/gathertune.h $(BUILD)/libgathertune.a
+	@echo "  CC    $<"; mkdir -p $(@D)
+	$(Q)$(CC) -Wall -Wextra $(if $(WERROR),-Werror) -Wno-unused-result -Iinclude $(HIP_FLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) \
+	  $(CFLAGS) -o $@ $< $(BUILD)/libgathertune.a -lamdhip64 $(LIBS)
 
 include $(wildcard tests/gfx942/gfx942.mk)
 
@@ -106,7 +144,7 @@ check: setup
 	@+$(MAKE) --no-print-directory check-built
 
 # On the emulated MI300X: its own tests, the contract tests and the program. Its runtime and the sanitizers' do not go together.
-EMULATED := $(patsubst $(BUILD)/%,$(BUILD)/gfx942/%,$(filter $(BUILD)/tests/contract/% $(BUILD)/tests/unit/test_order,$(UNIT_PROGRAMS)) $(BUILD)/gathertune)
+EMULATED := $(patsubst $(BUILD)/%,$(BUILD)/gfx942/%,$(filter $(BUILD)/tests/contract/% $(BUILD)/tests/unit/test_order $(BUILD)/tests/unit/test_runtime_hip,$(UNIT_PROGRAMS)) $(BUILD)/gathertune $(EXAMPLES))
 
 check-built: tests $(if $(SANITIZE),,gfx942-tests $(EMULATED))
 	@BUILD=$(BUILD) SANITIZE=$(SANITIZE) tests/run.sh
@@ -117,6 +155,16 @@ demo: setup
 
 install: all
 	install -D -m 755 $(BUILD)/gathertune $(DESTDIR)$(PREFIX)/bin/gathertune
+	install -D -m 644 include/gathertune.h $(DESTDIR)$(INCLUDEDIR)/gathertune.h
+	install -D -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))
+	install -D -m 644 $(BUILD)/libgathertune.a $(DESTDIR)$(LIBDIR)/libgathertune.a
+	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libgathertune.so
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	  runtime/gathertune.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/gathertune.pc
+	install -D -m 644 docs/man/gathertune.1 $(DESTDIR)$(MANDIR)/man1/gathertune.1
+	install -D -m 644 docs/man/gathertune.3 $(DESTDIR)$(MANDIR)/man3/gathertune.3
 
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h' ':!templates' 2>/dev/null)

@@ -15,16 +15,25 @@
 
 typedef struct gt_cache gt_cache;
 
-typedef enum { GT_CACHE_READ, GT_CACHE_WRITE } gt_cache_mode;
+typedef enum {
+  GT_CACHE_READ,
+  GT_CACHE_WRITE,
+  GT_CACHE_IMMUTABLE, // reading a file that nobody changes: without locks, whatever the file system
+} gt_cache_mode;
 
 // $GATHERTUNE_CACHE, else $XDG_CACHE_HOME/gathertune/cache.db, else $HOME/.cache/gathertune/cache.db, as a new string.
 // GT_USAGE when none of the three variables is set.
 gt_status gt_cache_default_path(char **path, gt_error *error);
 
+// Makes the missing folders that lead to `path`, for their owner alone. GT_IO.
+gt_status gt_cache_make_folders(const char *path, gt_error *error);
+
 // Opens the cache. For writing, missing folders and the file are made. GT_NOT_FOUND: no such file (reading).
 // GT_CORRUPT: not an SQLite file, or an SQLite file of something else (application_id); it is left as it is.
 // A file of an older version becomes the present one when it is opened for writing; opened for reading it stays
 // as it is, and is read as it was at that moment. GT_NEWER_SCHEMA: made by a newer version. GT_IO: cannot be opened or written, with the reason.
+// Where the file cannot be locked for reading within two seconds (as on a network file system without locks) it is read as one that
+// nobody changes.
 gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **cache, gt_error *error);
 void gt_cache_close(gt_cache *cache); // harmless on NULL
 const char *gt_cache_path(const gt_cache *cache);
@@ -161,6 +170,16 @@ gt_status gt_cache_get_near_winner(gt_cache *cache, const gt_fingerprint *device
 // Calls `visit` for every winner in the cache, by device, then problem text. Code objects are not read (code is NULL, code_size is set).
 gt_status gt_cache_each_winner(gt_cache *cache, void (*visit)(void *context, const gt_winner *winner),
                                void *context, gt_error *error);
+
+// Calls `visit` for every problem that has a winner on the GPU model: its text, the time of the winner and that of `stream` (0: not
+// timed), in microseconds.
+gt_status gt_cache_each_tuned(gt_cache *cache, const gt_fingerprint *device,
+                              void (*visit)(void *context, const char *problem, double median_us, double stream_us),
+                              void *context, gt_error *error);
+// Calls `visit` with the name of every other model of the cache that has winners and the device's back end, architecture and number of
+// compute units, in the order of their names: what was compiled for one runs on the other.
+gt_status gt_cache_each_sibling(gt_cache *cache, const gt_fingerprint *device,
+                                void (*visit)(void *context, const char *name), void *context, gt_error *error);
 
 typedef struct {
   int64_t models, devices, problems, trials, winners;

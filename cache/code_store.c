@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "cache/store.h"
 #include "device/device.h"
 
 #define APPLICATION_ID 1198811203 // "GthC"
@@ -58,21 +60,30 @@ struct gt_code_store {
   sqlite3 *db;
   sqlite3_stmt *statements[STATEMENT_COUNT];
   int64_t most, total; // bytes; total is of what this process knows
+  bool reading;        // only
 };
 
 char *gt_code_store_path(const char *cache_path) {
   return gt_print("%s.code", cache_path);
 }
 
-void gt_code_store_key(const gt_fingerprint *device, char key[GT_HASH_SIZE]) {
+static void make_key(const gt_fingerprint *device, const char *compiler, char key[GT_HASH_SIZE]) {
   const gt_backend *backend = gt_backend_find(device->backend);
   gt_buffer text = {0};
-  gt_buffer_print(&text, "%s\n%s\n%s\n%s\n", device->backend, device->arch, device->compiler,
+  gt_buffer_print(&text, "%s\n%s\n%s\n%s\n", device->backend, device->arch, compiler,
                   backend ? backend->compile_options : "");
   if (!backend || !backend->compiles_alone)
     gt_buffer_print(&text, "%s\n%s\n%s\n", device->name, device->driver, device->runtime);
   gt_hash(text.data, text.length, key);
   gt_buffer_free(&text);
+}
+
+void gt_code_store_key(const gt_fingerprint *device, char key[GT_HASH_SIZE]) {
+  make_key(device, device->compiler, key);
+}
+
+void gt_code_store_key_any(const gt_fingerprint *device, char key[GT_HASH_SIZE]) {
+  make_key(device, "any compiler", key);
 }
 
 // One number that a statement without values answers; -1 when it cannot.
@@ -86,11 +97,11 @@ static int64_t ask(sqlite3 *db, const char *sql) {
 }
 
 // Makes the table in an empty file; refuses what is no store of code objects.
-static gt_status identify(sqlite3 *db, const char *path, gt_error *error) {
+static gt_status identify(sqlite3 *db, const char *path, bool reading, gt_error *error) {
   int64_t tables = ask(db, "SELECT count(*) FROM sqlite_schema");
   if (tables < 0 && (sqlite3_errcode(db) & 0xff) != SQLITE_NOTADB)
     return gt_fail(error, GT_IO, "%s: opening: %s", path, sqlite3_errmsg(db));
-  if (tables == 0 && sqlite3_exec(db, schema, NULL, NULL, NULL) != SQLITE_OK)
+  if (tables == 0 && !reading && sqlite3_exec(db, schema, NULL, NULL, NULL) != SQLITE_OK)
     return gt_fail(error, GT_IO, "%s: making the table: %s", path, sqlite3_errmsg(db));
   if (ask(db, "PRAGMA application_id") != APPLICATION_ID || ask(db, "PRAGMA user_version") != VERSION)
     return gt_fail(error, GT_CORRUPT, "%s: not a store of code objects of this version; it was left as it is",
@@ -98,34 +109,54 @@ static gt_status identify(sqlite3 *db, const char *path, gt_error *error) {
   return GT_OK;
 }
 
-gt_status gt_code_store_open(const char *path, int64_t most, gt_code_store **result, gt_error *error) {
-  gt_code_store *store = gt_alloc(sizeof *store);
+static gt_status open_store(const char *path, const char *name, int flags, gt_code_store *store,
+                            gt_code_store **result, gt_error *error) {
   gt_status status = GT_OK;
   *result = NULL;
-  store->most = most;
-  int code = sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  int code = sqlite3_open_v2(name, &store->db, flags, NULL);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, BUSY_MS);
   if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
   if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
   if (code != SQLITE_OK) status = gt_fail(error, GT_IO, "%s: opening: %s", path, sqlite3_errmsg(store->db));
-  if (status == GT_OK) status = identify(store->db, path, error);
-  if (status == GT_OK && sqlite3_exec(store->db, pragmas, NULL, NULL, NULL) != SQLITE_OK)
+  if (status == GT_OK) status = identify(store->db, path, store->reading, error);
+  if (status == GT_OK && !store->reading && sqlite3_exec(store->db, pragmas, NULL, NULL, NULL) != SQLITE_OK)
     status = gt_fail(error, GT_IO, "%s: opening: %s", path, sqlite3_errmsg(store->db));
   for (int i = 0; i < STATEMENT_COUNT && status == GT_OK; i++)
     if (sqlite3_prepare_v3(store->db, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &store->statements[i], NULL) !=
         SQLITE_OK)
       status = gt_fail(error, GT_CORRUPT, "%s: not the table of a store of code objects: %s", path,
                        sqlite3_errmsg(store->db));
-  if (status == GT_OK) {
+  if (status == GT_OK && !store->reading) {
     if (sqlite3_step(store->statements[TOTAL]) == SQLITE_ROW)
       store->total = sqlite3_column_int64(store->statements[TOTAL], 0);
     sqlite3_reset(store->statements[TOTAL]);
-    *result = store;
-  } else {
-    gt_code_store_close(store);
   }
+  if (status == GT_OK)
+    *result = store;
+  else
+    gt_code_store_close(store);
+  return status;
+}
+
+gt_status gt_code_store_open(const char *path, int64_t most, gt_code_store **store, gt_error *error) {
+  gt_code_store *new = gt_alloc(sizeof *new);
+  new->most = most;
+  return open_store(path, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, new, store, error);
+}
+
+gt_status gt_code_store_open_reader(const char *path, bool immutable, gt_code_store **store,
+                                    gt_error *error) {
+  *store = NULL;
+  if (access(path, F_OK) != 0)
+    return gt_fail(error, GT_NOT_FOUND, "%s: there is no store of code objects", path);
+  gt_code_store *new = gt_alloc(sizeof *new);
+  new->reading = true;
+  char *name = immutable ? gt_store_immutable_name(path) : gt_strdup(path);
+  gt_status status =
+      open_store(path, name, SQLITE_OPEN_READONLY | (immutable ? SQLITE_OPEN_URI : 0), new, store, error);
+  free(name);
   return status;
 }
 
@@ -164,7 +195,7 @@ bool gt_code_store_get(gt_code_store *store, const char *key, const char *source
   }
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
-  if (found) {
+  if (found && !store->reading) {
     statement = bind(store, TOUCH, key, source_hash);
     sqlite3_bind_int64(statement, 3, (int64_t)time(NULL));
     (void)run(statement);
@@ -174,7 +205,7 @@ bool gt_code_store_get(gt_code_store *store, const char *key, const char *source
 
 void gt_code_store_put(gt_code_store *store, const char *key, const char *source_hash, const void *code,
                        size_t size) {
-  if (size == 0 || size > MOST_BYTES || (int64_t)size > store->most) return;
+  if (store->reading || size == 0 || size > MOST_BYTES || (int64_t)size > store->most) return;
   char hash[GT_HASH_SIZE];
   gt_hash(code, size, hash);
   sqlite3_stmt *statement = bind(store, PUT, key, source_hash);

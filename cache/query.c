@@ -69,7 +69,7 @@ gt_status gt_query_step(gt_query *query, bool *row, gt_error *error) {
   }
   if (code == SQLITE_DONE) return GT_OK;
   if (code != SQLITE_ROW)
-    return gt_store_fail(query->cache, code, query->cache->mode == GT_CACHE_READ ? "reading" : "using",
+    return gt_store_fail(query->cache, code, query->cache->mode == GT_CACHE_WRITE ? "using" : "reading",
                          error);
   *row = true;
   return GT_OK;

@@ -100,6 +100,11 @@
                 "FROM " GT_WINNER_TABLES " WHERE w.id = :winner")                                         \
   X(EACH_WINNER, "SELECT " GT_WINNER_COLUMNS " FROM " GT_WINNER_TABLES                                    \
                  " ORDER BY m.backend, m.name, m.arch, m.compute_units, p.text")                          \
+  X(EACH_TUNED, "SELECT p.text, w.median_us, w.stream_us FROM winner w JOIN problem p ON p.id = w.problem " \
+                "WHERE w.model = :model ORDER BY p.id")                                                   \
+  X(EACH_SIBLING, "SELECT name FROM model m WHERE backend = :backend AND arch = :arch "                   \
+                  "AND compute_units = :compute_units AND name <> :name "                                 \
+                  "AND EXISTS (SELECT 1 FROM winner w WHERE w.model = m.id) ORDER BY name")               \
   X(NEAREST_BELOW, "SELECT w.id, p.outer_count FROM problem p JOIN winner w ON w.problem = p.id "         \
                    "WHERE w.model = :model AND p.kernel = :kernel AND p.text <> :text "                   \
                    "AND p.outer_count < :outer_count AND p.outer_count > 0 "                              \

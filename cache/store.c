@@ -14,7 +14,13 @@
 #include "base/buffer.h"
 #include "cache/query.h"
 
-enum { BUSY_MS = 10000, HEADER_SIZE = 100, USER_VERSION_AT = 60, APPLICATION_ID_AT = 68 };
+enum {
+  BUSY_MS = 10000,
+  READER_BUSY_MS = 2000,
+  HEADER_SIZE = 100,
+  USER_VERSION_AT = 60,
+  APPLICATION_ID_AT = 68
+};
 
 static gt_status status_of(int code) {
   switch (code & 0xff) {
@@ -43,6 +49,7 @@ static gt_status status_of(int code) {
 
 gt_status gt_store_fail(gt_cache *cache, int code, const char *action, gt_error *error) {
   gt_status status = status_of(code);
+  cache->failure = code;
   bool last = cache->db && sqlite3_extended_errcode(cache->db) == code;
   const char *reason = last ? sqlite3_errmsg(cache->db) : sqlite3_errstr(code);
   int system = status == GT_IO && last ? sqlite3_system_errno(cache->db) : 0;
@@ -53,12 +60,30 @@ gt_status gt_store_fail(gt_cache *cache, int code, const char *action, gt_error 
   return gt_fail(error, status, "%s: %s: %s", cache->path, action, reason);
 }
 
+// The name by which SQLite neither locks a file nor looks for a journal beside it.
+char *gt_store_immutable_name(const char *path) {
+  gt_buffer name = {0};
+  gt_buffer_print(&name, path[0] == '/' ? "file://" : "file:./");
+  for (const char *at = path; *at; at++)
+    if (strchr("?#% ", *at))
+      gt_buffer_print(&name, "%%%02x", (unsigned)(unsigned char)*at);
+    else
+      gt_buffer_append(&name, at, 1);
+  gt_buffer_print(&name, "?immutable=1");
+  return name.data;
+}
+
 // Opens a connection. A leading "./" keeps SQLite from taking a relative path for one of its special names.
-static int connect_to(const char *path, int flags, sqlite3 **db) {
-  char *name = path[0] == '/' ? gt_strdup(path) : gt_print("./%s", path);
-  int code = sqlite3_open_v2(name, db, flags | SQLITE_OPEN_EXRESCODE, NULL);
+static int connect_to(const char *path, gt_cache_mode mode, sqlite3 **db) {
+  bool immutable = mode == GT_CACHE_IMMUTABLE;
+  char *name = immutable        ? gt_store_immutable_name(path)
+               : path[0] == '/' ? gt_strdup(path)
+                                : gt_print("./%s", path);
+  int flags = SQLITE_OPEN_EXRESCODE | (immutable ? SQLITE_OPEN_URI : 0) |
+              (mode == GT_CACHE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+  int code = sqlite3_open_v2(name, db, flags, NULL);
   free(name);
-  if (code == SQLITE_OK) code = sqlite3_busy_timeout(*db, BUSY_MS);
+  if (code == SQLITE_OK) code = sqlite3_busy_timeout(*db, mode == GT_CACHE_WRITE ? BUSY_MS : READER_BUSY_MS);
   return code;
 }
 
@@ -89,7 +114,8 @@ static gt_status probe(gt_cache *cache, gt_error *error) {
   unsigned char header[HEADER_SIZE] = {0};
   sqlite3_file *file = NULL;
   sqlite3_int64 size = 0;
-  int code = connect_to(cache->path, SQLITE_OPEN_READONLY, &cache->db);
+  int code = connect_to(cache->path, cache->mode == GT_CACHE_IMMUTABLE ? GT_CACHE_IMMUTABLE : GT_CACHE_READ,
+                        &cache->db);
   if (code == SQLITE_OK) code = sqlite3_file_control(cache->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
   if (code == SQLITE_OK && (!file || !file->pMethods)) code = SQLITE_CANTOPEN;
   if (code == SQLITE_OK) code = file->pMethods->xFileSize(file, &size);
@@ -108,7 +134,7 @@ static gt_status probe(gt_cache *cache, gt_error *error) {
 // Says whether there is anything in the file, and makes the folders for one that is to be written.
 static gt_status find_file(gt_cache *cache, bool *empty, gt_error *error) {
   const char *path = cache->path;
-  bool reading = cache->mode == GT_CACHE_READ;
+  bool reading = cache->mode != GT_CACHE_WRITE;
   struct stat info;
   *empty = true;
   if (stat(path, &info) == 0) {
@@ -208,6 +234,12 @@ static gt_status prepare(gt_cache *cache, gt_error *error) {
   return GT_OK;
 }
 
+// Whether a file could not be read because it could not be locked.
+static bool is_locked(int code) {
+  return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_PROTOCOL || (code & 0xff) == SQLITE_NOLFS ||
+         code == SQLITE_IOERR_LOCK || code == SQLITE_IOERR_RDLOCK || code == SQLITE_IOERR_CHECKRESERVEDLOCK;
+}
+
 gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result, gt_error *error) {
   *result = NULL;
   if (!path || !path[0]) return gt_fail(error, GT_USAGE, "the cache's path is empty");
@@ -220,8 +252,7 @@ gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result,
   if (status == GT_OK && !empty) status = probe(cache, error);
   if (status != GT_OK) goto done;
 
-  int flags = mode == GT_CACHE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  int code = connect_to(path, flags, &cache->db);
+  int code = connect_to(path, mode, &cache->db);
   if (code == SQLITE_OK) code = gt_store_distrust(cache);
   if (code != SQLITE_OK) {
     status = gt_store_fail(cache, code, "opening", error);
@@ -234,12 +265,13 @@ gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result,
   if (status == GT_OK) status = identify(cache, error);
   if (status == GT_OK) status = prepare(cache, error);
 
-done:
+done:;
+  bool locked = status != GT_OK && is_locked(cache->failure);
   if (status == GT_OK)
     *result = cache;
   else
     gt_cache_close(cache);
-  return status;
+  return locked && mode == GT_CACHE_READ ? gt_cache_open(path, GT_CACHE_IMMUTABLE, result, error) : status;
 }
 
 void gt_cache_close(gt_cache *cache) {
@@ -257,14 +289,14 @@ const char *gt_cache_path(const gt_cache *cache) {
 int gt_store_recover(const gt_cache *cache) {
   sqlite3 *db = NULL;
   int64_t tables;
-  int code = connect_to(cache->path, SQLITE_OPEN_READWRITE, &db);
+  int code = connect_to(cache->path, GT_CACHE_WRITE, &db);
   if (code == SQLITE_OK) code = gt_store_ask(db, "SELECT count(*) FROM sqlite_schema", &tables);
   sqlite3_close(db);
   return code;
 }
 
 gt_status gt_store_begin(gt_cache *cache, gt_error *error) {
-  if (cache->mode == GT_CACHE_READ) return gt_fail(error, GT_IO, "%s: opened for reading only", cache->path);
+  if (cache->mode != GT_CACHE_WRITE) return gt_fail(error, GT_IO, "%s: opened for reading only", cache->path);
   // Immediate: two writers that both began by reading could not wait for each other.
   int code = sqlite3_exec(cache->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
   return code == SQLITE_OK ? GT_OK : gt_store_fail(cache, code, "writing", error);

@@ -14,6 +14,7 @@ struct gt_cache {
   sqlite3 *db;
   char *path; // as the caller gave it
   gt_cache_mode mode;
+  int failure; // last SQLite error that was told
   sqlite3_stmt *statements[GT_SQL_COUNT_OF_STATEMENTS];
 };
 
@@ -27,6 +28,9 @@ gt_status gt_store_fail(gt_cache *cache, int code, const char *action, gt_error 
 gt_status gt_store_begin(gt_cache *cache, gt_error *error);
 // Ends it: commits when `status` is GT_OK, else rolls back and keeps *error. Returns the final status.
 gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error);
+
+// For sqlite3_open_v2 with SQLITE_OPEN_URI: a new string.
+char *gt_store_immutable_name(const char *path);
 
 // Undoes what a killed writer left half-written, which a connection that only reads cannot. An SQLite result
 // code.
@@ -44,9 +48,6 @@ gt_status gt_store_migrate(gt_cache *cache, gt_error *error);
 #define GT_UTC_SIZE 32
 // The present time, UTC, ISO 8601: "2025-01-31T12:00:00Z".
 void gt_store_utc(char text[GT_UTC_SIZE]);
-
-// Makes the missing folders that lead to `path`, for their owner alone (path.c).
-gt_status gt_cache_make_folders(const char *path, gt_error *error);
 
 // The ids of a model, a device and a problem (keys.c). Without `add`, GT_NOT_FOUND when there is no such row.
 gt_status gt_key_model(gt_cache *cache, const gt_fingerprint *device, bool add, int64_t *id, gt_error *error);

@@ -225,6 +225,46 @@ gt_status gt_cache_each_winner(gt_cache *cache, void (*visit)(void *context, con
   return status;
 }
 
+gt_status gt_cache_each_tuned(gt_cache *cache, const gt_fingerprint *device,
+                              void (*visit)(void *context, const char *problem, double median_us, double stream_us),
+                              void *context, gt_error *error) {
+  int64_t model;
+  gt_status status = gt_key_model(cache, device, false, &model, error);
+  if (status == GT_NOT_FOUND) return GT_OK;
+  if (status != GT_OK) return status;
+  gt_query query = gt_query_begin(cache, GT_SQL_EACH_TUNED);
+  gt_bind_int(&query, ":model", model);
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    const char *problem = gt_column_text(&query);
+    double median_us = gt_column_real(&query), stream_us = gt_column_real(&query);
+    status = gt_query_check(&query, error);
+    if (status == GT_OK) visit(context, problem, median_us, stream_us);
+  }
+  gt_query_end(&query);
+  return status;
+}
+
+gt_status gt_cache_each_sibling(gt_cache *cache, const gt_fingerprint *device,
+                                void (*visit)(void *context, const char *name), void *context, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_EACH_SIBLING);
+  gt_bind_text(&query, ":backend", device->backend);
+  gt_bind_text(&query, ":name", device->name);
+  gt_bind_text(&query, ":arch", device->arch);
+  gt_bind_int(&query, ":compute_units", device->compute_units);
+  gt_status status = GT_OK;
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    const char *name = gt_column_text(&query);
+    status = gt_query_check(&query, error);
+    if (status == GT_OK) visit(context, name);
+  }
+  gt_query_end(&query);
+  return status;
+}
+
 static gt_status validate(const gt_winner *winner, const char *code_hash, gt_error *error) {
   if (!winner->variant.configuration)
     return gt_fail(error, GT_USAGE, "a winner without a configuration cannot be stored");

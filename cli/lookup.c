@@ -1,97 +1,59 @@
 // gathertune lookup: the kernel that a program would get for a problem, and where it comes from.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/leave_out.h"
 #include "cli/model.h"
 #include "cli/options.h"
+#include "runtime/lookup.h"
 #include "tuner/workshop.h"
 
 typedef struct {
   const char *cache_path, *device, *model, *emit;
-  bool json;
+  bool json, leave_one_out;
   gt_problem problem;
   char text[GT_PROBLEM_TEXT];
 } request;
 
-typedef enum { PLAN_EXACT, PLAN_NEAR, PLAN_DEFAULT, PLAN_EMPTY } plan_kind;
-static const char *const kind_names[] = {"exact", "near", "default", "empty"};
-
-typedef struct {
-  plan_kind kind;
-  gt_winner winner;   // exact and near
-  gt_variant variant; // default, with its source
-  double expected_us; // 0 unknown
-} plan;
-
-static const gt_variant *variant_of(const plan *p) {
-  return p->kind == PLAN_DEFAULT ? &p->variant : &p->winner.variant;
-}
-
 // --- finding it
 // ------------------------------------------------------------------------------------------------
 
-static gt_status find_default(const gt_problem *problem, const gt_fingerprint *device, plan *p,
-                              gt_error *error) {
-  gt_generator *generator = NULL;
-  char *configuration = NULL;
-  p->kind = PLAN_DEFAULT;
-  gt_status status = GT_OK;
-  if (!gt_model_renders(device)) {
-    status = gt_fail(error, GT_NOT_FOUND,
-                     "not tuned for %s, whose default is known only where the device is: use --device",
-                     device->name);
-    goto done;
+// The models of the most important cache that knows the name; else architectures.
+static gt_status find_model(const request *r, const gt_layers *layers, gt_fingerprint *device,
+                            gt_error *error) {
+  for (size_t i = layers->count; i-- > 0;) {
+    gt_error none;
+    gt_fingerprint known;
+    if (!layers->list[i].cache || gt_model_find(layers->list[i].cache, r->model, &known, &none) != GT_OK)
+      continue;
+    bool is_architecture = gt_fingerprint_for_arch(r->model, device) && strcmp(device->name, known.name) == 0;
+    if (is_architecture) continue;
+    *device = known;
+    return GT_OK;
   }
-  status = gt_open_generator(&generator, error);
-  if (status == GT_OK) status = gt_family_claims(generator, "direct", problem, device, error);
-  if (status == GT_OK)
-    status = gt_family_default(generator, "direct", problem, device, &configuration, error);
-  if (status == GT_OK) status = gt_render(generator, configuration, problem, device, &p->variant, error);
-done:
-  free(configuration);
-  gt_generator_close(generator);
+  return gt_model_find(layers->count ? layers->list[layers->count - 1].cache : NULL, r->model, device, error);
+}
+
+static gt_status find(const request *r, gt_finder *finder, gt_found *found, gt_error *error) {
+  gt_place place = {0};
+  gt_status status = gt_find_next(finder, &r->problem, &(gt_find_options){.with_code = r->emit != NULL},
+                                  &place, found, error);
+  if (place.passed.status != GT_OK) gt_complain("passed over: %s", place.passed.text);
   return status;
 }
 
-// A launch sequence's time grows with the outer count, once the device is full.
-static double scaled(const gt_winner *winner, const gt_problem *problem) {
-  gt_problem tuned;
-  if (gt_problem_parse(winner->problem, &tuned, NULL) != GT_OK || gt_problem_outer(&tuned) <= 0) return 0;
-  return winner->median_us * (double)gt_problem_outer(problem) / (double)gt_problem_outer(&tuned);
-}
-
-static gt_status find(const request *r, gt_cache *cache, const gt_fingerprint *device, plan *p,
+// Writes the code object: the cached one, or one that is compiled now.
+static gt_status emit(const char *path, gt_workshop *workshop, const gt_fingerprint *device, gt_found *p,
                       gt_error *error) {
-  if (gt_problem_in_elements(&r->problem) == 0) {
-    p->kind = PLAN_EMPTY;
-    return GT_OK;
-  }
-  bool with_code = r->emit != NULL;
-  gt_status status = GT_NOT_FOUND;
-  if (cache) status = gt_cache_get_winner(cache, device, &r->problem, with_code, &p->winner, error);
-  if (status == GT_OK) {
-    p->kind = PLAN_EXACT;
-    p->expected_us = p->winner.median_us;
-    return GT_OK;
-  }
-  if (status == GT_NOT_FOUND && cache)
-    status = gt_cache_get_near_winner(cache, device, &r->problem, with_code, &p->winner, error);
-  if (status == GT_OK) {
-    p->kind = PLAN_NEAR;
-    p->expected_us = scaled(&p->winner, &r->problem);
-    return GT_OK;
-  }
-  return status == GT_NOT_FOUND ? find_default(&r->problem, device, p, error) : status;
-}
-
-// Writes the code object: the cached one, or the default compiled now.
-static gt_status emit(const char *path, gt_workshop *workshop, const gt_fingerprint *device, plan *p,
-                      gt_error *error) {
-  if (p->kind == PLAN_EMPTY)
+  if (p->origin == GT_ORIGIN_EMPTY)
     return gt_fail(error, GT_UNSUPPORTED, "an empty problem has no code object to write");
-  if (p->kind != PLAN_DEFAULT) return gt_write_file(path, p->winner.code, p->winner.code_size, error);
+  if (!p->rendered && p->winner.code) return gt_write_file(path, p->winner.code, p->winner.code_size, error);
+  if (!p->rendered)
+    return gt_fail(error, GT_UNSUPPORTED,
+                   "%s: no code object is stored, or none that may be taken from there", p->layer->path);
   gt_buffer code = {0}, log = {0};
   gt_workshop *own = NULL; // where only the model is known
   gt_status status = GT_OK;
@@ -132,16 +94,17 @@ static gt_status launches_json(const gt_variant *variant, int64_t outer, json_t 
   return GT_OK;
 }
 
-static gt_status print_json(const request *r, const gt_fingerprint *device, const plan *p, gt_error *error) {
+static gt_status print_json(const request *r, const gt_fingerprint *device, const gt_found *p,
+                            gt_error *error) {
   char model[320];
   gt_model_print(device, model);
   json_t *json =
-      json_pack("{s:s, s:s, s:s}", "problem", r->text, "model", model, "plan", kind_names[p->kind]);
-  if (p->kind == PLAN_EMPTY) {
+      json_pack("{s:s, s:s, s:s}", "problem", r->text, "model", model, "plan", gt_origin_name(p->origin));
+  if (p->origin == GT_ORIGIN_EMPTY) {
     gt_print_json(json);
     return GT_OK;
   }
-  const gt_variant *variant = variant_of(p);
+  const gt_variant *variant = gt_found_variant(p);
   int64_t outer = gt_problem_outer(&r->problem);
   json_t *launches;
   gt_status status = launches_json(variant, outer, &launches, error);
@@ -154,48 +117,63 @@ static gt_status print_json(const request *r, const gt_fingerprint *device, cons
   json_object_set_new(json, "launches", launches);
   json_object_set_new(json, "workspace_bytes", json_integer(gt_variant_workspace(variant, outer)));
   json_object_set_new(json, "reproducible", json_boolean(variant->reproducible));
-  if (p->winner.code_size) {
+  if (p->regret > 0) {
+    json_object_set_new(json, "distance", json_real(p->distance));
+    json_object_set_new(json, "predicted_regret", json_real(expm1(p->regret)));
+  }
+  if (p->winner.code_size && !(p->rendered && p->origin == GT_ORIGIN_NEAR)) {
     json_object_set_new(json, "code_bytes", json_integer((json_int_t)p->winner.code_size));
     json_object_set_new(json, "code_hash", json_string(p->winner.code_hash));
   }
-  if (p->kind != PLAN_DEFAULT) {
+  if (p->origin != GT_ORIGIN_DEFAULT) {
     const gt_winner *w = &p->winner;
     json_t *tuned =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:f, s:o, s:o}", "problem", w->problem, "device", w->device,
                   "compiler", w->compiler, "driver", w->driver, "at", w->tuned_at, "median_us",
                   gt_json_number(w->median_us), "spread_us", w->spread_us, "default_us",
                   gt_json_number(w->default_us), "stream_us", gt_json_number(w->stream_us));
+    json_object_set_new(tuned, "cache", json_string(p->layer->path));
     json_object_set_new(json, "tuned", tuned);
   }
   gt_print_json(json);
   return GT_OK;
 }
 
-static void print_where_from(const request *r, const plan *p) {
-  if (p->kind == PLAN_EXACT) printf("plan           exact: tuned for this problem\n");
-  if (p->kind == PLAN_NEAR)
-    printf("plan           near: the same kernels, tuned for %s\n", p->winner.problem);
-  if (p->kind == PLAN_DEFAULT)
-    printf("plan           default: not tuned on this model; gathertune tune %s\n", r->text);
+static void print_where_from(const request *r, const gt_fingerprint *device, const gt_found *p) {
+  if (p->origin == GT_ORIGIN_EXACT) printf("plan           exact: tuned for this problem");
+  if (p->origin == GT_ORIGIN_NEAR && !p->rendered)
+    printf("plan           near: the same kernels, tuned for %s", p->winner.problem);
+  if (p->origin == GT_ORIGIN_NEAR && p->rendered)
+    printf("plan           near: a configuration of %s (distance %.2f, %.0f %% slower than the best by "
+           "prediction)",
+           p->winner.problem, p->distance, 100 * expm1(p->regret));
+  if (p->origin == GT_ORIGIN_DEFAULT)
+    printf("plan           default: nothing alike was tuned on this model; gathertune tune %s", r->text);
+  char model[320];
+  gt_model_print(device, model);
+  bool borrowed = p->winner.device && strcmp(model, p->winner.device) != 0;
+  printf(borrowed ? ", borrowed from another model: %s\n" : "\n", p->winner.device);
 }
 
-static gt_status print_text(const request *r, const gt_fingerprint *device, const plan *p, gt_error *error) {
+static gt_status print_text(const request *r, const gt_fingerprint *device, const gt_found *p,
+                            gt_error *error) {
   char model[320];
   gt_model_print(device, model);
   printf("problem        %s\nmodel          %s\n", r->text, model);
-  if (p->kind == PLAN_EMPTY) {
+  if (p->origin == GT_ORIGIN_EMPTY) {
     printf("plan           empty: nothing to launch\n");
     return GT_OK;
   }
-  const gt_variant *variant = variant_of(p);
+  const gt_variant *variant = gt_found_variant(p);
   const gt_winner *w = &p->winner;
   int64_t outer = gt_problem_outer(&r->problem);
-  print_where_from(r, p);
+  print_where_from(r, device, p);
   printf("configuration  %s\n", variant->configuration);
-  if (p->kind == PLAN_EXACT)
+  if (p->origin == GT_ORIGIN_EXACT)
     printf("expected       %s µs, spread %.2f µs", gt_microseconds(p->expected_us).text, w->spread_us);
-  if (p->kind == PLAN_NEAR) printf("expected       about %s µs", gt_microseconds(p->expected_us).text);
-  if (p->kind != PLAN_DEFAULT)
+  if (p->origin == GT_ORIGIN_NEAR) printf("expected       about %s µs", gt_microseconds(p->expected_us).text);
+  if (p->origin == GT_ORIGIN_NEAR && p->rendered) printf("\n");
+  if (p->origin != GT_ORIGIN_DEFAULT && !p->rendered)
     printf("; speed-up over direct %s, %s of stream\n", gt_ratio(w->default_us, w->median_us, "").text,
            gt_ratio(w->stream_us, w->median_us, "").text);
   for (int i = 0; i < variant->n_launches; i++) {
@@ -207,8 +185,9 @@ static gt_status print_text(const request *r, const gt_fingerprint *device, cons
            grid[1], grid[2], rule->block[0], rule->block[1], rule->block[2]);
   }
   printf("workspace      %lld bytes\n", (long long)gt_variant_workspace(variant, outer));
-  if (w->code_size) printf("code object    %zu bytes, hash %s\n", w->code_size, w->code_hash);
-  if (p->kind != PLAN_DEFAULT)
+  if (w->code_size && !(p->rendered && p->origin == GT_ORIGIN_NEAR))
+    printf("code object    %zu bytes, hash %s\n", w->code_size, w->code_hash);
+  if (p->origin != GT_ORIGIN_DEFAULT)
     printf("tuned          %s on %s\ncompiler       %s\ndriver         %s\n", w->tuned_at, w->device,
            w->compiler, w->driver);
   return GT_OK;
@@ -220,25 +199,38 @@ static gt_status print_text(const request *r, const gt_fingerprint *device, cons
 static int run(const request *r) {
   gt_workshop *workshop = NULL;
   gt_cache *cache = NULL;
+  gt_layers layers = {0};
+  gt_finder *finder = NULL;
   char *cache_path = NULL;
   gt_fingerprint device = {0};
-  plan p = {0};
+  gt_found found = {0};
   gt_error error = {0};
+  const gt_layers_options options = {0};
+  const char *templates = getenv("GATHERTUNE_TEMPLATES");
   gt_status status = gt_open_cache(r->cache_path, GT_CACHE_READ, &cache, &cache_path, &error);
   if (status != GT_OK) goto done;
+  gt_layers_open_system(&options, &layers);
+  if (cache) gt_layers_add(&layers, cache, &options);
   if (r->model)
-    status = gt_model_find(cache, r->model, &device, &error);
+    status = find_model(r, &layers, &device, &error);
   else if ((status = gt_workshop_open(r->device, NULL, &workshop, &error)) == GT_OK)
     device = *gt_workshop_fingerprint(workshop);
-  if (status == GT_OK) status = find(r, cache, &device, &p, &error);
-  if (status == GT_OK && r->emit) status = emit(r->emit, workshop, &device, &p, &error);
-  if (status == GT_OK) status = (r->json ? print_json : print_text)(r, &device, &p, &error);
+  if (status != GT_OK) goto done;
+  if (templates && *templates) gt_complain("templates from %s", templates);
+  finder = gt_finder_open(&layers, &device, templates && *templates ? templates : NULL);
+  if (r->leave_one_out) {
+    status = gt_leave_one_out(finder, &layers, &device, r->json, &error);
+    goto done;
+  }
+  status = find(r, finder, &found, &error);
+  if (status == GT_OK && r->emit) status = emit(r->emit, workshop, &device, &found, &error);
+  if (status == GT_OK) status = (r->json ? print_json : print_text)(r, &device, &found, &error);
 done:
   if (status != GT_OK) gt_complain_error(&error);
-  gt_winner_free(&p.winner);
-  gt_variant_free(&p.variant);
+  gt_found_free(&found);
+  gt_finder_close(finder);
+  gt_layers_close(&layers);
   free(cache_path);
-  gt_cache_close(cache);
   gt_workshop_close(workshop);
   return gt_exit_code(status);
 }
@@ -249,6 +241,8 @@ int gt_command_lookup(int argc, char **argv) {
       {"device", 0, GT_OPTION_TEXT, &r.device, "DEVICE", GT_HELP_DEVICE},
       {"model", 0, GT_OPTION_TEXT, &r.model, "TEXT",
        "instead of a device: part of a model's name in the cache, or an architecture"},
+      {"leave-one-out", 0, GT_OPTION_FLAG, &r.leave_one_out, NULL,
+       "instead of a problem: how good `near` would have been for each that was tuned"},
       {"emit", 0, GT_OPTION_TEXT, &r.emit, "FILE", "write the code object"},
       {"cache", 0, GT_OPTION_TEXT, &r.cache_path, "FILE", GT_HELP_CACHE},
       {"json", 0, GT_OPTION_FLAG, &r.json, NULL, GT_HELP_JSON},
@@ -256,11 +250,19 @@ int gt_command_lookup(int argc, char **argv) {
   };
   const gt_usage usage = {
       .command = "lookup",
-      .arguments = "PROBLEM",
-      .about = "Shows the kernel that a program would get: the one tuned for exactly this problem and GPU "
-               "model (exact), for\n"
-               "the same problem with another batch size (near), or the default, which needs no tuning. "
-               "Writes nothing.",
+      .arguments = "PROBLEM | --leave-one-out",
+      .about =
+          "Shows the kernel that a program would get: the one tuned for exactly this problem and GPU "
+          "model (exact); for\n"
+          "the same problem with another batch size, or the configuration that times of problems like it "
+          "speak for (near);\n"
+          "the same from a model of the same architecture and number of compute units; or the default by "
+          "rule. Looks into\n"
+          "the system's caches ($GATHERTUNE_SYSTEM_CACHE, else /usr/share/gathertune/*.db) and the user's. "
+          "Writes nothing.\n"
+          "With --leave-one-out, looks each tuned problem up as if it, and what has the same kernels, had "
+          "not been tuned, and\n"
+          "prints how much slower than the fastest trial the configuration is that would have been taken.",
       .options = options,
       .takes_problem = true,
       .examples = "  gathertune lookup --model gfx942 \\\n"
@@ -269,6 +271,11 @@ int gt_command_lookup(int argc, char **argv) {
   char **arguments;
   int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
   if (result != GT_CONTINUE) return result;
+  if (r.leave_one_out && count == 0 && !r.emit) return run(&r);
+  if (r.leave_one_out) {
+    gt_complain("lookup: --leave-one-out takes no problem and no --emit; see gathertune lookup --help");
+    return 2;
+  }
   if (count != 1) {
     gt_complain("lookup: takes one problem, not %d; see gathertune lookup --help", count);
     return 2;

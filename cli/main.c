@@ -30,8 +30,9 @@ static void print_help(FILE *stream) {
     fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].summary);
   fputs("\ngathertune COMMAND --help says more; gathertune --version prints the version.\n\n"
         "environment:\n"
-        "  GATHERTUNE_CACHE      the tuning cache's file\n"
-        "  GATHERTUNE_TEMPLATES  a folder of templates to use instead of the embedded ones\n",
+        "  GATHERTUNE_CACHE         the tuning cache's file\n"
+        "  GATHERTUNE_SYSTEM_CACHE  files, separated by colons, instead of /usr/share/gathertune/*.db, for lookup\n"
+        "  GATHERTUNE_TEMPLATES     a folder of templates to use instead of the embedded ones\n",
         stream);
 }
 

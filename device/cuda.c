@@ -6,6 +6,7 @@
 #include "device/cuda_device.h"
 #include "device/sensors.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,43 @@ static gt_status cuda_open(int index, gt_device **opened, gt_error *error) {
 failed:
   cuda_close(device);
   return status;
+}
+
+// Which number the device of the current context has; 0, as for the CUDA runtime, where there is none yet.
+static gt_status current_index(const gt_cuda_functions *cuda, CUcontext *current, int *index,
+                               gt_error *error) {
+  CUdevice device, other;
+  int count;
+  *index = 0;
+  gt_status status = cuda_count(&count, error);
+  if (status == GT_OK && count == 0)
+    status = gt_fail(error, GT_NO_DEVICE, "the CUDA driver reports no device");
+  if (status == GT_OK) status = gt_cuda_check(cuda, cuda->cuCtxGetCurrent(current), "cuCtxGetCurrent", error);
+  if (status != GT_OK || !*current) return status;
+  status = gt_cuda_check(cuda, cuda->cuCtxGetDevice(&device), "cuCtxGetDevice", error);
+  for (int i = 0; i < count && status == GT_OK; i++) {
+    status = gt_cuda_check(cuda, cuda->cuDeviceGet(&other, i), "cuDeviceGet", error);
+    if (status == GT_OK && other == device) *index = i;
+  }
+  return status;
+}
+
+static gt_status cuda_attach(void *queue, gt_device **opened, int *index, gt_error *error) {
+  const gt_cuda_functions *cuda;
+  CUcontext current = NULL;
+  *opened = NULL;
+  if (queue) return gt_fail(error, GT_USAGE, "cuda: attaches to the current device, not to a queue");
+  gt_status status = gt_cuda_get_functions(&cuda, error);
+  if (status == GT_OK) status = current_index(cuda, &current, index, error);
+  if (status == GT_OK) status = cuda_open(*index, opened, error);
+  if (status != GT_OK || !current || current == (*opened)->context) return status;
+  cuda_close(*opened);
+  *opened = NULL;
+  return gt_fail(
+      error, GT_UNSUPPORTED,
+      "cuda: the current context is not the primary one of device %d, which kernels are loaded into; "
+      "cuDevicePrimaryCtxRetain gives that",
+      *index);
 }
 
 static gt_status cuda_compile(gt_device *device, const char *arch, const char *source, gt_buffer *code,
@@ -263,8 +301,8 @@ static gt_status cuda_fill(gt_device *device, gt_address to, uint32_t word, size
   return status;
 }
 
-static gt_status cuda_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
-                             const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
+static gt_status cuda_launch_on(gt_device *device, void *stream, gt_kernel *kernel, const uint32_t grid[3],
+                                const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
   enum { MAX_POINTERS = 8, MAX_INTEGERS = 4 };
   void *parameters[MAX_POINTERS + MAX_INTEGERS];
   int count = 0;
@@ -276,12 +314,21 @@ static gt_status cuda_launch(gt_device *device, gt_kernel *kernel, const uint32_
   for (int i = 0; i < arguments->n_integers; i++)
     parameters[count++] = (void *)(uintptr_t)&arguments->integers[i];
 
-  gt_status status = gt_cuda_enter(device, error);
+  // Pushing and popping cost a tenth of a launch: spared where the program has the context already.
+  CUcontext current = NULL;
+  gt_status status = GT_OK;
+  bool enter = device->cuda->cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != device->context;
+  if (enter) status = gt_cuda_enter(device, error);
   if (status != GT_OK) return status;
   CUresult code = device->cuda->cuLaunchKernel(kernel->function, grid[0], grid[1], grid[2], block[0],
-                                               block[1], block[2], 0, device->stream, parameters, NULL);
-  gt_cuda_leave(device);
+                                               block[1], block[2], 0, (CUstream)stream, parameters, NULL);
+  if (enter) gt_cuda_leave(device);
   return gt_cuda_check_as(device->cuda, code, GT_LAUNCH, "cuLaunchKernel", error);
+}
+
+static gt_status cuda_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
+                             const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
+  return cuda_launch_on(device, device->stream, kernel, grid, block, arguments, error);
 }
 
 static gt_status cuda_mark(gt_device *device, int slot, gt_error *error) {
@@ -330,6 +377,8 @@ const gt_backend gt_backend_cuda = {
     .count = cuda_count,
     .open = cuda_open,
     .close = cuda_close,
+    .attach = cuda_attach,
+    .compiler = gt_cuda_compiler_version,
     .fingerprint = gt_cuda_fingerprint,
     .compile = cuda_compile,
     .load = cuda_load,
@@ -344,6 +393,7 @@ const gt_backend gt_backend_cuda = {
     .copy = cuda_copy,
     .fill = cuda_fill,
     .launch = cuda_launch,
+    .launch_on = cuda_launch_on,
     .synchronize = cuda_synchronize,
     .mark = cuda_mark,
     .elapsed = cuda_elapsed,

@@ -1,6 +1,5 @@
 #ifdef GT_HAVE_CUDA
 
-#include "device/cuda_compile.h"
 #include "device/cuda_device.h"
 
 #include <stdio.h>
@@ -66,7 +65,6 @@ gt_status gt_cuda_fingerprint(gt_device *device, gt_fingerprint *fingerprint, gt
              version % 1000 / 10);
   if (!read_driver_version(fingerprint->driver, sizeof fingerprint->driver))
     snprintf(fingerprint->driver, sizeof fingerprint->driver, "%s", fingerprint->runtime);
-  gt_cuda_compiler_version(fingerprint->compiler, sizeof fingerprint->compiler);
   return GT_OK;
 }
 

@@ -20,6 +20,8 @@
   REQUIRED(cuDeviceTotalMem)             \
   REQUIRED(cuDevicePrimaryCtxRetain)     \
   REQUIRED(cuDevicePrimaryCtxRelease)    \
+  REQUIRED(cuCtxGetCurrent)              \
+  REQUIRED(cuCtxGetDevice)               \
   REQUIRED(cuCtxPushCurrent)             \
   REQUIRED(cuCtxPopCurrent)              \
   REQUIRED(cuMemAlloc)                   \

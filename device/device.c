@@ -67,40 +67,45 @@ const char *gt_backend_missing(const char *name) {
 
 // Completes *open for a device that its back end has opened; closes it again on failure.
 static gt_status complete(gt_open_device *open, const gt_backend *backend, gt_device *device,
-                          const char *name, gt_error *error) {
+                          const char *name, bool compiler, gt_error *error) {
   *open = (gt_open_device){.backend = backend, .device = device};
   snprintf(open->name, sizeof open->name, "%s", name);
   gt_status status = backend->fingerprint(device, &open->fingerprint, error);
-  if (status != GT_OK) gt_device_close(open);
+  if (status != GT_OK)
+    gt_device_close(open);
+  else if (compiler && backend->compiler)
+    backend->compiler(open->fingerprint.compiler, sizeof open->fingerprint.compiler);
   return status;
 }
 
-static gt_status open_index(gt_open_device *open, const gt_backend *backend, int index, gt_error *error) {
+static gt_status open_index(gt_open_device *open, const gt_backend *backend, int index, bool compiler,
+                            gt_error *error) {
   gt_device *device = NULL;
   gt_status status = backend->open(index, &device, error);
   if (status != GT_OK) return status;
   char name[sizeof open->name];
   snprintf(name, sizeof name, "%s:%d", backend->name, index);
-  return complete(open, backend, device, name, error);
+  return complete(open, backend, device, name, compiler, error);
 }
 
 // Opens the first device of a back end that is a CPU or is not, as asked. GT_NO_DEVICE where it has only the
 // other kind.
-static gt_status open_first(gt_open_device *open, const gt_backend *backend, bool cpu, gt_error *error) {
+static gt_status open_first(gt_open_device *open, const gt_backend *backend, bool cpu, bool compiler,
+                            gt_error *error) {
   int count = 0;
   gt_status status = backend->count(&count, error);
   if (status != GT_OK) return status;
   gt_fail(error, GT_NO_DEVICE, "its library is there, but reports no %s", cpu ? "CPU" : "GPU");
   // The reason of a device that does not open stays in *error: it says more than "no GPU".
   for (int index = 0; index < count; index++) {
-    if (open_index(open, backend, index, error) != GT_OK) continue;
+    if (open_index(open, backend, index, compiler, error) != GT_OK) continue;
     if (open->fingerprint.is_cpu == cpu) return GT_OK;
     gt_device_close(open);
   }
   return GT_NO_DEVICE;
 }
 
-static gt_status open_auto(gt_open_device *open, gt_error *error) {
+static gt_status open_auto(gt_open_device *open, bool compiler, gt_error *error) {
   gt_buffer reasons = {0};
   gt_status status = GT_NO_DEVICE;
   for (int cpu = 0; cpu <= 1 && status != GT_OK; cpu++)
@@ -108,7 +113,7 @@ static gt_status open_auto(gt_open_device *open, gt_error *error) {
       const gt_backend *backend = gt_backend_find(known[i].name);
       gt_error reason = {0};
       if (backend)
-        status = open_first(open, backend, cpu, &reason);
+        status = open_first(open, backend, cpu, compiler, &reason);
       else
         gt_fail(&reason, GT_NO_DEVICE, "%s", known[i].missing);
       // Both passes meet the same obstacles: they are told once.
@@ -127,10 +132,10 @@ static int parse_index(const char *text) {
   return atoi(text);
 }
 
-gt_status gt_device_open(const char *name, gt_open_device *open, gt_error *error) {
+static gt_status open_named(const char *name, gt_open_device *open, bool compiler, gt_error *error) {
   *open = (gt_open_device){0};
   if (!name) name = "";
-  if (strcmp(name, "auto") == 0) return open_auto(open, error);
+  if (strcmp(name, "auto") == 0) return open_auto(open, compiler, error);
 
   const char *colon = strchr(name, ':');
   const char *rest = colon ? colon + 1 : "0";
@@ -144,13 +149,36 @@ gt_status gt_device_open(const char *name, gt_open_device *open, gt_error *error
   if (backend == &gt_backend_recorded && colon && *rest) {
     gt_device *device = NULL;
     gt_status status = gt_recorded_open(rest, &device, error);
-    return status == GT_OK ? complete(open, backend, device, name, error) : status;
+    return status == GT_OK ? complete(open, backend, device, name, compiler, error) : status;
   }
   int index = parse_index(rest);
   if (!backend || backend == &gt_backend_recorded || index < 0)
     return gt_fail(error, GT_USAGE,
                    "\"%s\" is no device name: use auto, hip:0, cuda:0, opencl:0 or recorded:FILE", name);
-  return open_index(open, backend, index, error);
+  return open_index(open, backend, index, compiler, error);
+}
+
+gt_status gt_device_open(const char *name, gt_open_device *open, gt_error *error) {
+  return open_named(name, open, true, error);
+}
+
+gt_status gt_device_attach(const char *name, void *queue, gt_open_device *open, gt_error *error) {
+  bool current = name && (strcmp(name, "hip") == 0 || strcmp(name, "cuda") == 0);
+  *open = (gt_open_device){0};
+  if (!queue && !current) return open_named(name ? name : "auto", open, false, error);
+  if (queue && name && strcmp(name, "opencl") != 0)
+    return gt_fail(error, GT_USAGE, "a command queue is of OpenCL, and the device \"%s\" is not", name);
+
+  const char *of = queue ? "opencl" : name, *missing = gt_backend_missing(of);
+  if (missing) return gt_fail(error, GT_NO_DEVICE, "no device \"%s\": %s", of, missing);
+  const gt_backend *backend = gt_backend_find(of);
+  gt_device *device = NULL;
+  int index = 0;
+  gt_status status = backend->attach(queue, &device, &index, error);
+  if (status != GT_OK) return status;
+  char resolved[sizeof open->name];
+  snprintf(resolved, sizeof resolved, "%s:%d", of, index);
+  return complete(open, backend, device, resolved, false, error);
 }
 
 void gt_device_close(gt_open_device *open) {

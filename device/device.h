@@ -56,7 +56,12 @@ typedef struct {
   // GT_NO_DEVICE when there is no device of that index.
   gt_status (*open)(int index, gt_device **device, gt_error *error);
   void (*close)(gt_device *device);
+  // Opens the device that the program around us uses: of an OpenCL command queue, or (queue NULL) the calling thread's
+  // current one. *index: by which open would find it. GT_UNSUPPORTED where the back end has no such thing.
+  gt_status (*attach)(void *queue, gt_device **device, int *index, gt_error *error);
+  // Without the compiler where that is a library of its own, which is not opened for this.
   gt_status (*fingerprint)(gt_device *device, gt_fingerprint *fingerprint, gt_error *error);
+  void (*compiler)(char *text, size_t size); // optional: its name and version, empty when there is none
 
   // Compiles a source for an architecture, without a device where the back end can (device may be NULL for hip and cuda).
   // `log` receives the compiler's words, also on success. GT_COMPILE when the source is refused. The compiler may crash
@@ -81,6 +86,10 @@ typedef struct {
   // Launches are asynchronous. grid is in blocks.
   gt_status (*launch)(gt_device *device, gt_kernel *kernel, const uint32_t grid[3], const uint32_t block[3],
                       const gt_arguments *arguments, gt_error *error);
+  // The same on a stream of the program around us: a hipStream_t (NULL: the default stream), CUstream (likewise), or
+  // cl_command_queue (NULL: the device's own). From any thread, of several at a time. Allocates nothing.
+  gt_status (*launch_on)(gt_device *device, void *stream, gt_kernel *kernel, const uint32_t grid[3],
+                         const uint32_t block[3], const gt_arguments *arguments, gt_error *error);
   gt_status (*synchronize)(gt_device *device, gt_error *error); // reports faults of earlier launches
   // Marks a point in the stream, in one of GT_MAX_EVENTS slots; the time between two marks, in microseconds (waits).
   gt_status (*mark)(gt_device *device, int slot, gt_error *error);
@@ -122,6 +131,10 @@ typedef struct {
 // Opens a device by name: "hip:0", "cuda:1", "opencl:0", "recorded:FILE", or "auto": the first GPU, else OpenCL on the CPU.
 // GT_USAGE for a name that is no device name; GT_NO_DEVICE with everything that was looked for.
 gt_status gt_device_open(const char *name, gt_open_device *open, gt_error *error);
+// The same for a program that uses the device already and only launches kernels: no compiler is opened, so that the
+// fingerprint has none. "hip" and "cuda" without a number are the calling thread's current device. `queue`: an OpenCL
+// command queue to attach to, or NULL; `name` may then be NULL.
+gt_status gt_device_attach(const char *name, void *queue, gt_open_device *open, gt_error *error);
 void gt_device_close(gt_open_device *open); // harmless on a zeroed one
 
 #endif

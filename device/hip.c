@@ -86,6 +86,19 @@ failed:
   return status;
 }
 
+static gt_status hip_attach(void *queue, gt_device **opened, int *index, gt_error *error) {
+  const gt_hip_functions *hip;
+  int count;
+  *opened = NULL;
+  if (queue) return gt_fail(error, GT_USAGE, "hip: attaches to the current device, not to a queue");
+  gt_status status = gt_hip_get_functions(&hip, error);
+  if (status == GT_OK) status = hip_count(&count, error);
+  if (status == GT_OK && count == 0)
+    status = gt_fail(error, GT_NO_DEVICE, "the HIP runtime reports no device");
+  if (status == GT_OK) status = gt_hip_check(hip, hip->hipGetDevice(index), "hipGetDevice", error);
+  return status == GT_OK ? hip_open(*index, opened, error) : status;
+}
+
 static gt_status hip_compile(gt_device *device, const char *arch, const char *source, gt_buffer *code,
                              gt_buffer *log, gt_error *error) {
   (void)device;
@@ -294,8 +307,8 @@ static gt_status check_sizes(const gt_device *device, const uint32_t grid[3], co
   return GT_OK;
 }
 
-static gt_status hip_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
-                            const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
+static gt_status hip_launch_on(gt_device *device, void *stream, gt_kernel *kernel, const uint32_t grid[3],
+                               const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
   enum { MAX_POINTERS = 8, MAX_INTEGERS = 4 };
   void *parameters[MAX_POINTERS + MAX_INTEGERS];
   int count = 0, previous;
@@ -312,9 +325,14 @@ static gt_status hip_launch(gt_device *device, gt_kernel *kernel, const uint32_t
   if (status != GT_OK) return status;
   hipError_t code =
       device->hip->hipModuleLaunchKernel(kernel->function, grid[0], grid[1], grid[2], block[0], block[1],
-                                         block[2], 0, device->stream, parameters, NULL);
+                                         block[2], 0, (hipStream_t)stream, parameters, NULL);
   gt_hip_leave(device, previous);
   return gt_hip_check_as(device->hip, code, GT_LAUNCH, "hipModuleLaunchKernel", error);
+}
+
+static gt_status hip_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
+                            const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
+  return hip_launch_on(device, device->stream, kernel, grid, block, arguments, error);
 }
 
 static gt_status hip_mark(gt_device *device, int slot, gt_error *error) {
@@ -376,6 +394,8 @@ const gt_backend gt_backend_hip = {
     .count = hip_count,
     .open = hip_open,
     .close = hip_close,
+    .attach = hip_attach,
+    .compiler = gt_hip_compiler_version,
     .fingerprint = gt_hip_fingerprint,
     .compile = hip_compile,
     .load = hip_load,
@@ -390,6 +410,7 @@ const gt_backend gt_backend_hip = {
     .copy = hip_copy,
     .fill = hip_fill,
     .launch = hip_launch,
+    .launch_on = hip_launch_on,
     .synchronize = hip_synchronize,
     .mark = hip_mark,
     .elapsed = hip_elapsed,

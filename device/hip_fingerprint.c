@@ -1,6 +1,5 @@
 #ifdef GT_HAVE_HIP
 
-#include "device/hip_compile.h"
 #include "device/hip_device.h"
 
 #include <ctype.h>
@@ -84,7 +83,6 @@ gt_status gt_hip_fingerprint(gt_device *device, gt_fingerprint *fingerprint, gt_
     print_version(fingerprint->driver, sizeof fingerprint->driver, "HIP driver", version);
   if (hip->hipRuntimeGetVersion && hip->hipRuntimeGetVersion(&version) == hipSuccess)
     print_version(fingerprint->runtime, sizeof fingerprint->runtime, "HIP", version);
-  gt_hip_compiler_version(fingerprint->compiler, sizeof fingerprint->compiler);
   return GT_OK;
 }
 

@@ -96,25 +96,39 @@ static void opencl_close(gt_device *device) {
   if (device->queue) device->cl.clReleaseCommandQueue(device->queue);
   if (device->context) device->cl.clReleaseContext(device->context);
   free(device->allocations);
+  pthread_mutex_destroy(&device->arguments);
   free(device);
+}
+
+static gt_device *new_device(void) {
+  gt_device *device = gt_alloc(sizeof *device);
+  pthread_mutex_init(&device->arguments, NULL);
+  return device;
+}
+
+// What follows from device->platform and device->id.
+static gt_status identify(gt_device *device, gt_error *error) {
+  gt_status status =
+      gt_opencl_identify(&device->cl, device->platform, device->id, &device->fingerprint, error);
+  cl_device_fp_config floats = 0;
+  if (status) return status;
+  device->cl.clGetDeviceInfo(device->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof floats, &floats, NULL);
+  device->rounds_division = floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+  return GT_OK;
 }
 
 static gt_status opencl_open(int index, gt_device **result, gt_error *error) {
   *result = NULL;
   int count;
   cl_int code = CL_SUCCESS;
-  gt_device *device = gt_alloc(sizeof *device);
+  gt_device *device = new_device();
   gt_status status = gt_opencl_open_library(&device->cl, error);
   if (!status) status = gt_opencl_find(&device->cl, index, &device->platform, &device->id, &count, error);
   if (!status && !device->id)
     status = gt_fail(error, GT_NO_DEVICE, "opencl: there is no device %d (devices found: %d)", index, count);
-  if (!status)
-    status = gt_opencl_identify(&device->cl, device->platform, device->id, &device->fingerprint, error);
+  if (!status) status = identify(device, error);
   if (status) goto done;
 
-  cl_device_fp_config floats = 0;
-  device->cl.clGetDeviceInfo(device->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof floats, &floats, NULL);
-  device->rounds_division = floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
   const cl_context_properties of_platform[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform,
                                                0};
   const cl_queue_properties profiled[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
@@ -124,6 +138,58 @@ static gt_status opencl_open(int index, gt_device **result, gt_error *error) {
         device->cl.clCreateCommandQueueWithProperties(device->context, device->id, profiled, &code);
   if (!device->queue) status = gt_opencl_fail(error, GT_NO_DEVICE, code, "opening a device");
 
+done:
+  if (status)
+    opencl_close(device);
+  else
+    *result = device;
+  return status;
+}
+
+// The number of a device, or -1 when it is none of those that are counted (an accelerator).
+static int index_of(const gt_device *device) {
+  cl_platform_id platform;
+  cl_device_id id;
+  int count = 0;
+  if (gt_opencl_find(&device->cl, -1, &platform, &id, &count, NULL)) return -1;
+  for (int i = 0, n; i < count; i++)
+    if (!gt_opencl_find(&device->cl, i, &platform, &id, &n, NULL) && id == device->id) return i;
+  return -1;
+}
+
+static gt_status opencl_attach(void *queue, gt_device **result, int *index, gt_error *error) {
+  *result = NULL;
+  if (!queue)
+    return gt_fail(error, GT_UNSUPPORTED, "opencl: there is no current device: name one, or a queue");
+  cl_command_queue theirs = queue;
+  gt_device *device = new_device();
+  cl_command_queue_properties properties = 0;
+  cl_int code = CL_SUCCESS;
+  gt_status status = gt_opencl_open_library(&device->cl, error);
+  if (status) goto done;
+  code = device->cl.clGetCommandQueueInfo(theirs, CL_QUEUE_DEVICE, sizeof device->id, &device->id, NULL);
+  if (code == CL_SUCCESS)
+    code =
+        device->cl.clGetCommandQueueInfo(theirs, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+  if (code == CL_SUCCESS)
+    code = device->cl.clGetCommandQueueInfo(theirs, CL_QUEUE_CONTEXT, sizeof device->context,
+                                            &device->context, NULL);
+  if (code == CL_SUCCESS)
+    code = device->cl.clGetDeviceInfo(device->id, CL_DEVICE_PLATFORM, sizeof device->platform,
+                                      &device->platform, NULL);
+  if (code != CL_SUCCESS) {
+    device->context = NULL; // not retained yet
+    status = gt_opencl_fail(error, GT_USAGE, code, "asking a command queue for its device");
+    goto done;
+  }
+  device->cl.clRetainContext(device->context);
+  device->cl.clRetainCommandQueue(theirs);
+  device->queue = theirs;
+  if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    status = gt_fail(error, GT_UNSUPPORTED,
+                     "opencl: the command queue is out of order; kernels need one in order");
+  if (!status) status = identify(device, error);
+  *index = index_of(device);
 done:
   if (status)
     opencl_close(device);
@@ -250,8 +316,8 @@ static gt_status set_arguments(gt_device *device, gt_kernel *kernel, const gt_ar
   return gt_opencl_fail(error, GT_LAUNCH, code, what);
 }
 
-static gt_status opencl_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
-                               const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
+static gt_status opencl_launch_on(gt_device *device, void *stream, gt_kernel *kernel, const uint32_t grid[3],
+                                  const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
   size_t global[3], local[3], threads = 1;
   for (int i = 0; i < 3; i++) {
     if (grid[i] == 0 || block[i] == 0)
@@ -264,11 +330,21 @@ static gt_status opencl_launch(gt_device *device, gt_kernel *kernel, const uint3
   if (threads > (size_t)kernel->info.max_threads)
     return gt_fail(error, GT_LAUNCH, "opencl: kernel '%s': %zu threads per block are more than %d",
                    kernel->name, threads, kernel->info.max_threads);
+  // A kernel object has its arguments in it until it is enqueued.
+  cl_command_queue queue = stream ? stream : device->queue;
+  cl_int code = CL_SUCCESS;
+  pthread_mutex_lock(&device->arguments);
   gt_status status = set_arguments(device, kernel, arguments, error);
+  if (!status)
+    code = device->cl.clEnqueueNDRangeKernel(queue, kernel->kernel, 3, NULL, global, local, 0, NULL, NULL);
+  pthread_mutex_unlock(&device->arguments);
   if (status) return status;
-  cl_int code =
-      device->cl.clEnqueueNDRangeKernel(device->queue, kernel->kernel, 3, NULL, global, local, 0, NULL, NULL);
   return code == CL_SUCCESS ? GT_OK : gt_opencl_fail(error, GT_LAUNCH, code, "launching a kernel");
+}
+
+static gt_status opencl_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
+                               const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
+  return opencl_launch_on(device, NULL, kernel, grid, block, arguments, error);
 }
 
 static gt_status opencl_kernel_info(gt_device *device, gt_kernel *kernel, gt_kernel_info *info,
@@ -319,6 +395,7 @@ const gt_backend gt_backend_opencl = {
     .count = opencl_count,
     .open = opencl_open,
     .close = opencl_close,
+    .attach = opencl_attach,
     .fingerprint = opencl_fingerprint,
     .compile = gt_opencl_compile,
     .load = gt_opencl_load,
@@ -333,6 +410,7 @@ const gt_backend gt_backend_opencl = {
     .copy = opencl_copy,
     .fill = opencl_fill,
     .launch = opencl_launch,
+    .launch_on = opencl_launch_on,
     .synchronize = opencl_synchronize,
     .mark = opencl_mark,
     .elapsed = opencl_elapsed,

@@ -5,6 +5,7 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
+#include <pthread.h>
 
 #include "device/device.h"
 #include "device/opencl_symbols.h"
@@ -35,6 +36,7 @@ struct gt_device {
   gt_opencl_allocation *allocations;
   size_t n_allocations;
   uint64_t allocated_bytes;
+  pthread_mutex_t arguments; // of kernels, while one is being launched
   cl_event marks[GT_MAX_EVENTS];
 };
 

@@ -5,9 +5,12 @@
   X(clGetDeviceIDs)                     \
   X(clGetDeviceInfo)                    \
   X(clCreateContext)                    \
+  X(clRetainContext)                    \
   X(clReleaseContext)                   \
   X(clCreateCommandQueueWithProperties) \
   X(clReleaseCommandQueue)              \
+  X(clRetainCommandQueue)               \
+  X(clGetCommandQueueInfo)              \
   X(clCreateProgramWithSource)          \
   X(clCreateProgramWithBinary)          \
   X(clBuildProgram)                     \

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct gt_device {
   allocation *allocations;
   size_t n_allocations;
   uint64_t allocated_bytes;
+  pthread_mutex_t launching;
 };
 
 struct gt_module {
@@ -79,6 +81,7 @@ gt_status gt_recorded_open(const char *path, gt_device **device, gt_error *error
   if (status) return status;
   *device = gt_alloc(sizeof **device);
   (*device)->script = script;
+  pthread_mutex_init(&(*device)->launching, NULL);
   return GT_OK;
 }
 
@@ -87,7 +90,14 @@ static void recorded_close(gt_device *device) {
   for (size_t i = 0; i < device->n_allocations; i++) free((void *)(uintptr_t)device->allocations[i].address);
   free(device->allocations);
   gt_recorded_script_free(&device->script);
+  pthread_mutex_destroy(&device->launching);
   free(device);
+}
+
+static gt_status recorded_attach(void *queue, gt_device **device, int *index, gt_error *error) {
+  (void)queue, (void)index;
+  *device = NULL;
+  return gt_fail(error, GT_UNSUPPORTED, "recorded: no program uses it: name a file, recorded:FILE");
 }
 
 static gt_status recorded_fingerprint(gt_device *device, gt_fingerprint *fingerprint, gt_error *error) {
@@ -299,9 +309,8 @@ static void note_launch(const char *path, const char *configuration) {
   free(line);
 }
 
-static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
-                                 const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
-  (void)arguments;
+static gt_status run_kernel(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
+                            const uint32_t block[3], gt_error *error) {
   gt_status status = check(device, error);
   if (status) return status;
   const gt_module *module = kernel->module;
@@ -341,6 +350,21 @@ static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uin
   return GT_OK;
 }
 
+static gt_status recorded_launch_on(gt_device *device, void *stream, gt_kernel *kernel,
+                                    const uint32_t grid[3], const uint32_t block[3],
+                                    const gt_arguments *arguments, gt_error *error) {
+  (void)stream, (void)arguments;
+  pthread_mutex_lock(&device->launching);
+  gt_status status = run_kernel(device, kernel, grid, block, error);
+  pthread_mutex_unlock(&device->launching);
+  return status;
+}
+
+static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
+                                 const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
+  return recorded_launch_on(device, NULL, kernel, grid, block, arguments, error);
+}
+
 static gt_status recorded_synchronize(gt_device *device, gt_error *error) {
   return check(device, error);
 }
@@ -377,6 +401,7 @@ const gt_backend gt_backend_recorded = {
     .count = recorded_count,
     .open = recorded_open,
     .close = recorded_close,
+    .attach = recorded_attach,
     .fingerprint = recorded_fingerprint,
     .compile = recorded_compile,
     .load = recorded_load,
@@ -391,6 +416,7 @@ const gt_backend gt_backend_recorded = {
     .copy = recorded_copy,
     .fill = recorded_fill,
     .launch = recorded_launch,
+    .launch_on = recorded_launch_on,
     .synchronize = recorded_synchronize,
     .mark = recorded_mark,
     .elapsed = recorded_elapsed,

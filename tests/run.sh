@@ -95,6 +95,7 @@ export GATHERTUNE=$PWD/$build/gathertune
 for file in tests/cli/*.bats; do
   suite "command line on PoCL: $(basename "$file" .bats)" env GT_TEST_DEVICE=opencl:0 bats --tap "$file"
 done
+suite "library, installed" env BUILD="$build" bats --tap tests/library/library.bats
 # The kernels run in the same drivers with or without sanitizers: once is enough for the long run.
 if [ -z "${SANITIZE:-}" ]; then
   verified "oracle on PoCL" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device opencl:0 --configurations 2

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "generator/configuration.h"
+#include "generator/distance.h"
 
 // Trials of nearer problems count more, by exp(-distance); those of similar configurations too, by
 // exp(-SHARPNESS · parameters that differ).
@@ -70,21 +71,6 @@ void gt_history_add(gt_history *history, const gt_problem *problem, const char *
     last->records = gt_realloc(last->records, (last->count ? 2 * last->count : 1) * sizeof *last->records);
   last->records[last->count++] = new;
   if (us < last->best_us) last->best_us = us;
-}
-
-static double octaves(double a, double b) {
-  return a > 0 && b > 0 ? fabs(log2(a / b)) : 0;
-}
-
-double gt_history_distance(const gt_problem *a, const gt_problem *b) {
-  double distance = 3 * (a->layout != b->layout) + (a->op->spatial_axes != b->op->spatial_axes) +
-                    (strcmp(a->op->filter, b->op->filter) != 0) + 0.1 * (a->op != b->op) +
-                    0.1 * (a->dtype != b->dtype);
-  distance += 0.5 * octaves((double)gt_dtype_bytes(a->dtype), (double)gt_dtype_bytes(b->dtype));
-  for (int i = 0; i < GT_AXES; i++)
-    distance += octaves((double)a->out[i] / (double)a->in[i], (double)b->out[i] / (double)b->in[i]);
-  distance += 0.15 * octaves((double)gt_problem_in_elements(a), (double)gt_problem_in_elements(b));
-  return distance + 0.15 * octaves((double)gt_problem_inner(a), (double)gt_problem_inner(b));
 }
 
 // --- looking at a problem's points
@@ -190,7 +176,7 @@ void gt_history_look(const gt_history *history, const gt_problem *problem, const
   for (size_t p = 0; p < history->count; p++)
     if (history->problems[p].best_us < INFINITY && !is_same(&history->problems[p].problem, problem))
       near[n_near++] =
-          (neighbour){&history->problems[p], gt_history_distance(&history->problems[p].problem, problem)};
+          (neighbour){&history->problems[p], gt_problem_distance(&history->problems[p].problem, problem)};
   qsort(near, n_near, sizeof *near, by_distance);
 
   double all_weight = 0, all_sum = 0;

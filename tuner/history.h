@@ -16,10 +16,6 @@ void gt_history_free(gt_history *history); // harmless on NULL
 void gt_history_add(gt_history *history, const gt_problem *problem, const char *configuration, double us);
 size_t gt_history_problems(const gt_history *history);
 
-// How unlike two problems are; 0 for the same one. Operator, layout, data type, ratios of the sizes per axis,
-// and amount of data count, in this order.
-double gt_history_distance(const gt_problem *a, const gt_problem *b);
-
 #define GT_HISTORY_FIRST 4
 
 typedef struct {

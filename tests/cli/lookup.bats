@@ -8,8 +8,8 @@ tune_recorded() {
 @test "without a cache the plan is the default, by rule" {
   gt lookup "$P" --model gfx942
   works
-  said "default: not tuned"
-  said "direct:"
+  said "default: nothing alike was tuned"
+  said "taps:"
   gt lookup "$P" --device "$DEVICE" --json
   works
   json '.plan == "default" and .expected_us == null and (.launches | length > 0) and (.tuned | not)'
@@ -41,11 +41,77 @@ tune_recorded() {
   said "about"
 }
 
-@test "another size is not near" {
+@test "another size takes the configuration that times of problems like it speak for" {
   tune_recorded
   gt lookup "${P/out=12x10/out=12x11}" --device recorded:gpu.json --json
   works
+  json '.plan == "near" and .tuned.problem == $p and .distance > 0 and .predicted_regret > 0' --arg p "$P_CANONICAL"
+  gt generate "${P/out=12x10/out=12x11}" --device recorded:gpu.json --config "$(jq -r .configuration <<<"$output")"
+  works
+  gt lookup "${P/out=12x10/out=12x11}" --device recorded:gpu.json
+  said "near: a configuration of $P_CANONICAL"
+}
+
+@test "what is too unlike anything tuned gets the default by rule: the family that suits it" {
+  tune_recorded
+  for case in "taps $P,layout=nchw" "inner ${P/c=3/c=16},layout=nhwc" "march $OP:n=2,c=3,in=8x8,out=64x64,dtype=f32" \
+    "reduce $OP:n=2,c=3,in=1x1,out=60x60,dtype=f32"; do
+    gt lookup "${case#* }" --model gfx90a --json
+    works
+    json '.plan == "default" and (.configuration | startswith($f + ":"))' --arg f "${case%% *}"
+  done
+  gt lookup "${P/c=3/c=16},layout=nhwc" --device recorded:gpu.json --json
   json '.plan == "default"'
+}
+
+@test "another model of the same architecture and compute units lends what it has, and that is said" {
+  tune_recorded
+  device_script other.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary Y"}}'
+  device_script fewer.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary Z", "compute_units": 8}}'
+  gt lookup "$P" --device recorded:other.json
+  works
+  said "exact"
+  said "borrowed from another model: recorded / Imaginary X"
+  gt lookup "$P" --device recorded:fewer.json --json
+  works
+  json '.plan == "default"'
+}
+
+@test "system caches are looked into, the user's cache first; none of them is written" {
+  tune_recorded
+  mkdir system
+  mv cache.db "system/a b?.db"
+  chmod a-w system/* system
+  export GATHERTUNE_SYSTEM_CACHE="$PWD/missing.db:$PWD/system/a b?.db"
+  gt lookup "$P" --device recorded:gpu.json --json
+  works
+  json '.plan == "exact" and (.tuned.cache | endswith("a b?.db"))'
+  [ "$(ls system | wc -l)" -eq 1 ]
+  [ ! -e cache.db ]
+  gathertune tune "$P" --device recorded:gpu.json --budget 3 >/dev/null 2>&1
+  gt lookup "$P" --device recorded:gpu.json --json
+  json '.plan == "exact" and (.tuned.cache | endswith("/cache.db"))'
+  chmod u+w system
+}
+
+@test "--leave-one-out rates what near would have chosen against each problem's own trials" {
+  for out in 12x10 12x11 13x10 14x10; do
+    device_script gpu.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "hashed": [50, 200]}'
+    gathertune tune "${P/12x10/$out}" --device recorded:gpu.json --families taps --strategy random --seed 4 --budget 60 >/dev/null 2>&1
+  done
+  gt lookup --leave-one-out --model imaginary --json
+  works
+  json '.problems | length == 4'
+  # Times follow from the configuration's text alone, so what is fast there is fast here.
+  json '.percent_slower_than_best.near | .timed >= 1 and .median <= 10'
+  json '.percent_slower_than_best.direct.timed == 4'
+  gt lookup --leave-one-out --model imaginary
+  works
+  said "percent slower than the fastest trial"
+  gt lookup --leave-one-out "$P"
+  fails_with 2 "takes no problem"
+  gt lookup --leave-one-out --model gfx90a
+  fails_with 1 "no problem that was tuned"
 }
 
 @test "a model can be looked up without its device" {

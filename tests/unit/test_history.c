@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "generator/distance.h"
 #include "tuner/history.h"
 
 static gt_problem problem(const char *text) {
@@ -47,13 +48,13 @@ static void unlike_problems_are_farther_than_like_ones(void **state) {
   gt_problem half = problem(LINEAR("dtype=f16")), last = problem(LINEAR("dtype=f32,layout=nhwc"));
   gt_problem ratio = problem("upsample_bilinear2d_backward:n=8,c=64,in=64x64,out=256x256,dtype=f32");
   gt_problem cubic = problem("upsample_bicubic2d_backward:n=8,c=64,in=64x64,out=128x128,dtype=f32");
-  assert_true(gt_history_distance(&one, &one) == 0);
-  assert_true(gt_history_distance(&one, &batch) > 0);
-  assert_true(gt_history_distance(&one, &batch) < gt_history_distance(&one, &half));
-  assert_true(gt_history_distance(&one, &half) < gt_history_distance(&one, &cubic));
-  assert_true(gt_history_distance(&one, &cubic) < gt_history_distance(&one, &ratio));
-  assert_true(gt_history_distance(&one, &ratio) < gt_history_distance(&one, &last));
-  assert_true(gt_history_distance(&last, &one) == gt_history_distance(&one, &last));
+  assert_true(gt_problem_distance(&one, &one) == 0);
+  assert_true(gt_problem_distance(&one, &batch) > 0);
+  assert_true(gt_problem_distance(&one, &batch) < gt_problem_distance(&one, &half));
+  assert_true(gt_problem_distance(&one, &half) < gt_problem_distance(&one, &cubic));
+  assert_true(gt_problem_distance(&one, &cubic) < gt_problem_distance(&one, &ratio));
+  assert_true(gt_problem_distance(&one, &ratio) < gt_problem_distance(&one, &last));
+  assert_true(gt_problem_distance(&last, &one) == gt_problem_distance(&one, &last));
 }
 
 static void what_was_fast_elsewhere_is_expected_to_be_fast(void **state) {

@@ -1,0 +1,77 @@
+// What the parts of the library share: the public header's opaque types.
+#ifndef GT_RUNTIME_INSIDE_H
+#define GT_RUNTIME_INSIDE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "device/device.h"
+#include "include/gathertune.h"
+#include "runtime/answers.h"
+#include "runtime/lookup.h"
+#include "runtime/messages.h"
+
+// A code object that was loaded, once for all plans that launch its kernels.
+typedef struct gt_loaded_code gt_loaded_code;
+struct gt_loaded_code {
+  char hash[GT_HASH_SIZE];
+  gt_module *module;
+  gt_loaded_code *next;
+};
+
+struct gathertune_context {
+  // As they were opened.
+  gt_error failure; // why the context did not open; GT_OK: it did
+  gathertune_mode mode;
+  int trials;
+  double compile_seconds, tune_seconds;
+  char *program, *device_name;
+  char **caches, **trusted; // copies
+  gt_layers_options layers_options;
+  gt_open_device device;
+  char model[320];
+  char *notes;
+  gt_messages messages;
+  gt_answers answers;
+
+  // Of whoever makes a plan.
+  pthread_mutex_t making;
+  gt_layers layers;
+  gt_finder *finder;
+  gt_loaded_code *codes;
+  gathertune_plan *plans;
+};
+
+struct gathertune_plan {
+  // What executing needs, first.
+  gathertune_context *context;
+  const gt_backend *backend;
+  gt_device *device;
+  uintptr_t output_mask, input_mask; // bits of addresses that are to be 0
+  bool needs_workspace;
+  int n_launches; // that are not empty
+  struct {
+    gt_kernel *kernel;
+    uint32_t grid[3], block[3];
+  } launches[GT_MAX_LAUNCHES];
+  int64_t outer;
+
+  gathertune_plan_info info;
+  char problem[GT_PROBLEM_TEXT];
+  char *from_problem, *from_model, *from_cache, *configuration;
+  gathertune_plan *next;
+};
+
+// Fills the calling thread's message, and returns the status.
+gathertune_status gt_context_fail(const gathertune_context *context, const gt_error *error);
+
+// Makes the plan of a problem (plan.c), with context->making held.
+gt_status gt_plan_make(gathertune_context *context, const gt_problem *problem, unsigned flags,
+                       gathertune_plan **plan, gt_error *error);
+void gt_plan_free(gathertune_plan *plan);
+
+// The code of what was found: stored, or compiled as the mode allows (code.c).
+gt_status gt_plan_code(gathertune_context *context, const gt_problem *problem, gt_found *found,
+                       gt_module **module, gt_error *error);
+
+#endif

@@ -1,0 +1,182 @@
+// Making plans: which configuration, where its code is, and everything that executing it needs.
+#include <stdlib.h>
+#include <string.h>
+
+#include "generator/strides.h"
+#include "runtime/child.h"
+#include "runtime/inside.h"
+
+enum { ALIGNMENT = 16 }; // of tensors, in bytes (docs/problem-form.md)
+
+void gt_plan_free(gathertune_plan *plan) {
+  free(plan->from_problem);
+  free(plan->from_model);
+  free(plan->from_cache);
+  free(plan->configuration);
+  free(plan);
+}
+
+// Bytes that grad_output starts at a multiple of: of a strided one what divides all its strides may be less.
+static size_t output_alignment(const gt_problem *problem) {
+  if (!problem->strided) return ALIGNMENT;
+  int64_t stride[GT_DIMENSIONS], all = ALIGNMENT / (int64_t)gt_dtype_bytes(problem->dtype);
+  gt_strides_of(problem, stride);
+  const int64_t size[GT_DIMENSIONS] = {problem->n, problem->c, problem->out[0], problem->out[1],
+                                       problem->out[2]};
+  for (int i = 0; i < GT_DIMENSIONS; i++)
+    if (size[i] > 1 && i != (problem->layout == GT_NCHW ? GT_DIMENSIONS - 1 : 1)) all |= stride[i];
+  return (size_t)(all & -all) * gt_dtype_bytes(problem->dtype);
+}
+
+static gathertune_plan *new_plan(gathertune_context *context, const gt_problem *problem) {
+  gathertune_plan *plan = gt_alloc(sizeof *plan);
+  plan->context = context;
+  plan->backend = context->device.backend;
+  plan->device = context->device.device;
+  plan->outer = gt_problem_outer(problem);
+  gt_problem_print(problem, plan->problem);
+  return plan;
+}
+
+static void describe(gathertune_plan *plan, const gt_problem *problem, const gt_found *found) {
+  const gt_variant *variant = gt_found_variant(found);
+  bool stored = found->origin == GT_ORIGIN_EXACT || found->origin == GT_ORIGIN_NEAR;
+  plan->from_problem = gt_strdup(stored ? found->winner.problem : "");
+  plan->from_model = gt_strdup(stored ? found->winner.device : "");
+  plan->from_cache = gt_strdup(stored ? found->layer->path : "");
+  plan->configuration = gt_strdup(variant->configuration ? variant->configuration : "");
+  plan->info = (gathertune_plan_info){
+      .origin = (gathertune_origin)found->origin,
+      .problem = plan->problem,
+      .from_problem = plan->from_problem,
+      .from_model = plan->from_model,
+      .from_cache = plan->from_cache,
+      .configuration = plan->configuration,
+      .expected_us = found->expected_us,
+      .reproducible = found->origin == GT_ORIGIN_EMPTY || variant->reproducible,
+      .workspace_bytes = (uint64_t)gt_variant_workspace(variant, plan->outer),
+      .launches = plan->n_launches,
+      .grad_output_alignment = output_alignment(problem),
+      .grad_input_alignment = ALIGNMENT,
+  };
+  plan->needs_workspace = plan->info.workspace_bytes > 0;
+  plan->output_mask = plan->info.grad_output_alignment - 1;
+  plan->input_mask = ALIGNMENT - 1;
+}
+
+// Finds the kernels, and asks for what they need: drivers that load a kernel only when it is used do so now,
+// and not while a graph is captured.
+static gt_status find_kernels(gathertune_plan *plan, const gt_variant *variant, gt_module *module,
+                              gt_error *error) {
+  gt_status status = GT_OK;
+  for (int i = 0; i < variant->n_launches && status == GT_OK; i++) {
+    const gt_launch_rule *rule = &variant->launches[i];
+    gt_kernel_info info;
+    uint32_t grid[3];
+    status = gt_launch_grid(rule, plan->outer, grid, error);
+    if (status != GT_OK || grid[0] == 0 || grid[1] == 0 || grid[2] == 0) continue;
+    gt_kernel *kernel;
+    status = plan->backend->kernel(plan->device, module, rule->kernel, &kernel, error);
+    if (status == GT_OK) status = plan->backend->kernel_info(plan->device, kernel, &info, error);
+    if (status != GT_OK) break;
+    plan->launches[plan->n_launches].kernel = kernel;
+    memcpy(plan->launches[plan->n_launches].grid, grid, sizeof grid);
+    memcpy(plan->launches[plan->n_launches].block, rule->block, sizeof rule->block);
+    plan->n_launches++;
+  }
+  return status;
+}
+
+static gt_status complete(gathertune_context *context, const gt_problem *problem, gt_found *found,
+                          gathertune_plan **made, gt_error *error) {
+  gathertune_plan *plan = new_plan(context, problem);
+  gt_module *module = NULL;
+  gt_status status = GT_OK;
+  if (found->origin != GT_ORIGIN_EMPTY) {
+    status = gt_plan_code(context, problem, found, &module, error);
+    if (status == GT_OK) status = find_kernels(plan, gt_found_variant(found), module, error);
+  }
+  if (status != GT_OK) {
+    gt_plan_free(plan);
+    return status;
+  }
+  describe(plan, problem, found);
+  *made = plan;
+  return GT_OK;
+}
+
+// Whether the problem, or one with the same kernels, was tuned on this very model.
+static bool is_tuned(gathertune_context *context, const gt_problem *problem, bool deterministic) {
+  gt_place place = {0};
+  gt_found found;
+  const gt_find_options options = {.deterministic = deterministic};
+  if (gt_find_next(context->finder, problem, &options, &place, &found, NULL) != GT_OK) return false;
+  bool tuned = found.origin == GT_ORIGIN_EMPTY ||
+               ((found.origin == GT_ORIGIN_EXACT || (found.origin == GT_ORIGIN_NEAR && !found.rendered)) &&
+                strcmp(found.winner.device, context->model) == 0);
+  gt_found_free(&found);
+  return tuned;
+}
+
+// Forgets what was known of the caches: another process may have written them.
+static void look_again(gathertune_context *context) {
+  gt_layers_look_again(&context->layers, &context->layers_options);
+  gt_finder_forget(context->finder);
+}
+
+// That it fails is no failure of the request: there are worse kernels.
+static void tune(gathertune_context *context, const gt_problem *problem, bool deterministic) {
+  const gt_layer *last = &context->layers.list[context->layers.count - 1];
+  char text[GT_PROBLEM_TEXT];
+  int turn;
+  if (gt_child_take_turn(last->path, context->tune_seconds, &turn, NULL) != GT_OK) return;
+  // Whoever had the turn before may have tuned the same.
+  look_again(context);
+  gt_problem_print(problem, text);
+  if (!is_tuned(context, problem, deterministic)) {
+    (void)gt_child_tune(context->program, context->device_name, last->path, text, context->trials,
+                        context->tune_seconds, NULL);
+    look_again(context);
+  }
+  gt_child_give_turn(turn);
+}
+
+// Why nothing came of a request: what was best, and what it lacked.
+static gt_status tell(const gathertune_context *context, const char *problem, gt_status status,
+                      const gt_error *first, const gt_error *passed, gt_error *error) {
+  gt_error copy = *first; // *error may be the very same
+  if (status == GT_NOT_FOUND && context->mode == GATHERTUNE_MODE_LOOKUP)
+    return gt_fail(
+        error, status,
+        "no cache has a code object for %s%s%.200s%s: run gathertune tune for it, or open the context with "
+        "GATHERTUNE_MODE_COMPILE or GATHERTUNE_MODE_TUNE",
+        problem, passed->status != GT_OK ? " (passed over: " : "",
+        passed->status != GT_OK ? passed->text : "", passed->status != GT_OK ? ")" : "");
+  return gt_fail(error, status, "%s: %.800s", problem, copy.text);
+}
+
+gt_status gt_plan_make(gathertune_context *context, const gt_problem *problem, unsigned flags,
+                       gathertune_plan **plan, gt_error *error) {
+  const gt_find_options options = {.deterministic = flags & GATHERTUNE_DETERMINISTIC, .with_code = true};
+  gt_place place = {0};
+  gt_error first = {0};
+  char text[GT_PROBLEM_TEXT];
+  gt_problem_print(problem, text);
+  if (context->mode == GATHERTUNE_MODE_TUNE && context->layers.count &&
+      !is_tuned(context, problem, options.deterministic))
+    tune(context, problem, options.deterministic);
+  for (;;) {
+    gt_found found;
+    gt_error failure = {0};
+    gt_status status = gt_find_next(context->finder, problem, &options, &place, &found, &failure);
+    bool over = status != GT_OK;
+    if (!over) status = complete(context, problem, &found, plan, &failure);
+    gt_found_free(&found);
+    if (status == GT_OK) return GT_OK;
+    // The best answer's failure says most; where it was just not there, a later one's.
+    if (first.status == GT_OK || (first.status == GT_NOT_FOUND && !over)) first = failure;
+    // Without a program to run, or a device, the next answer fares no better.
+    if (over || failure.status == GT_IO || failure.status == GT_DEVICE_LOST)
+      return tell(context, text, first.status, &first, &place.passed, error);
+  }
+}

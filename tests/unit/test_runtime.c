@@ -1,0 +1,367 @@
+// The library on scripted devices: where plans come from, modes, and failures.
+#include "tests/unit/runtime_fixture.h"
+
+#define DEVICE "recorded:gpu.json"
+
+static void what_was_tuned_is_found_exactly_and_what_was_not_is_refused_with_a_way_out(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  assert_string_equal(gathertune_model(context), "recorded / Imaginary X / gfx942 / 64");
+  assert_string_equal(gathertune_notes(context), "");
+  assert_string_equal(gathertune_message(context), "");
+  gathertune_plan_info info = describe(plan_of(context, PROBLEM));
+  assert_int_equal(info.origin, GATHERTUNE_EXACT);
+  assert_string_equal(info.problem, CANONICAL);
+  assert_string_equal(info.from_problem, CANONICAL);
+  assert_string_equal(info.from_model, gathertune_model(context));
+  assert_string_equal(info.from_cache, "cache.db");
+  assert_non_null(strchr(info.configuration, ':'));
+  assert_true(info.expected_us >= 50 && info.expected_us <= 200 && info.reproducible);
+  assert_int_equal(info.launches, 1);
+  assert_int_equal(info.grad_output_alignment, 16);
+  // Nothing alike has code of its own here, and this mode makes none: the same answer each time.
+  for (int i = 0; i < 2; i++)
+    REFUSE(context, OPERATOR "n=1,c=1,in=4x4,out=9x9,dtype=f64", 0, NOT_FOUND, "gathertune tune");
+  REFUSE(context, OPERATOR "n=1,c=1,in=4x4,out=9x9,dtype=f17", 0, USAGE, "f17");
+  REFUSE(context, PROBLEM, 2, USAGE, "flags");
+  gathertune_close(context);
+  assert_int_equal(access("cache.db.code", F_OK), 0); // the tuning run's
+}
+
+static void texts_of_one_problem_give_one_plan_and_other_batches_the_same_kernels(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  const gathertune_plan *plan = plan_of(context, PROBLEM);
+  assert_ptr_equal(plan, plan_of(context, CANONICAL));
+  assert_ptr_equal(plan, plan_of(context, OPERATOR "dtype=f32,out=12x10,in=6x5,c=3,n=2"));
+  assert_ptr_equal(plan, plan_of(context, PROBLEM));
+  const gathertune_plan *larger = plan_of(context, OPERATOR "n=2000,c=3,in=6x5,out=12x10,dtype=f32");
+  gathertune_plan_info info = describe(larger), tuned = describe(plan);
+  assert_int_equal(info.origin, GATHERTUNE_NEAR);
+  assert_string_equal(info.from_problem, CANONICAL);
+  assert_string_equal(info.configuration, tuned.configuration);
+  assert_true(info.expected_us > 999 * tuned.expected_us && info.expected_us < 1001 * tuned.expected_us);
+  const gathertune_plan *deterministic;
+  assert_int_equal(gathertune_get_plan(context, PROBLEM, GATHERTUNE_DETERMINISTIC, &deterministic),
+                   GATHERTUNE_OK);
+  assert_true(describe(deterministic).reproducible);
+  gathertune_close(context);
+}
+
+static void an_empty_problem_has_a_plan_that_does_nothing(void **state) {
+  (void)state;
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  const gathertune_plan *plan = plan_of(context, OPERATOR "n=0,c=3,in=6x5,out=12x10,dtype=f32");
+  assert_int_equal(describe(plan).origin, GATHERTUNE_EMPTY);
+  assert_string_equal(gathertune_origin_name(describe(plan).origin), "empty");
+  assert_int_equal(gathertune_execute(plan, NULL, NULL, NULL, NULL), GATHERTUNE_OK);
+  gathertune_close(context);
+}
+
+static void bad_pointers_are_refused_before_anything_is_launched(void **state) {
+  (void)state;
+  _Alignas(256) static char memory[1024];
+  tune(PROBLEM);
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  const gathertune_plan *plan = plan_of(context, PROBLEM);
+  assert_int_equal(gathertune_workspace(plan), 0);
+  assert_int_equal(gathertune_execute(plan, NULL, memory, memory + 512, NULL), GATHERTUNE_OK);
+  assert_int_equal(gathertune_execute(plan, NULL, NULL, memory, NULL), GATHERTUNE_USAGE);
+  assert_has(gathertune_message(context), "grad_output is NULL");
+  assert_int_equal(gathertune_execute(plan, NULL, memory, NULL, NULL), GATHERTUNE_USAGE);
+  assert_has(gathertune_message(context), "grad_input is NULL");
+  assert_int_equal(gathertune_execute(plan, NULL, memory + 8, memory + 512, NULL), GATHERTUNE_USAGE);
+  assert_has(gathertune_message(context), "multiples of 16");
+  gathertune_close(context);
+}
+
+static void strides_say_how_grad_output_is_aligned(void **state) {
+  (void)state;
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
+  static const struct {
+    const char *stride;
+    size_t bytes;
+  } cases[] = {{"840x120x10x1", 4}, {"840x144x12x1", 8}, {"840x168x14x1", 4}, {"576x192x16x1", 16}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[200];
+    snprintf(text, sizeof text, OPERATOR "n=2,c=3,in=6x5,out=12x10,dtype=f16,stride=%s", cases[i].stride);
+    assert_int_equal(describe(plan_of(context, text)).grad_output_alignment, cases[i].bytes);
+  }
+  gathertune_close(context);
+}
+
+static void compiling_makes_the_default_and_keeps_it_for_programs_that_only_look_up(void **state) {
+  (void)state;
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
+  gathertune_plan_info info = describe(plan_of(context, PROBLEM));
+  assert_int_equal(info.origin, GATHERTUNE_DEFAULT);
+  assert_true(info.expected_us == 0);
+  assert_string_equal(info.from_problem, "");
+  char *configuration = gt_strdup(info.configuration);
+  gathertune_close(context);
+  assert_int_not_equal(access("cache.db", F_OK), 0); // nothing was tuned
+  setenv("GATHERTUNE_PROGRAM", "/nowhere", 1);
+  context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  info = describe(plan_of(context, PROBLEM));
+  assert_int_equal(info.origin, GATHERTUNE_DEFAULT);
+  assert_string_equal(info.configuration, configuration);
+  REFUSE(context, OPERATOR "n=1,c=1,in=4x4,out=9x9,dtype=f64", 0, NOT_FOUND, "GATHERTUNE_MODE_COMPILE");
+  gathertune_close(context);
+  context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
+  REFUSE(context, OPERATOR "n=1,c=1,in=4x4,out=9x9,dtype=f64", 0, IO, "/nowhere");
+  gathertune_close(context);
+  free(configuration);
+}
+
+static void another_shape_takes_a_configuration_of_problems_alike_when_it_may_compile(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
+  gathertune_plan_info info = describe(plan_of(context, OPERATOR "n=2,c=3,in=6x5,out=12x11,dtype=f32"));
+  assert_int_equal(info.origin, GATHERTUNE_NEAR);
+  assert_string_equal(info.from_problem, CANONICAL);
+  assert_true(info.expected_us > 0);
+  gathertune_close(context);
+}
+
+static void a_compiler_that_crashes_or_refuses_costs_its_request(void **state) {
+  (void)state;
+  write_text("crash.json", "{\"rules\": [{\"match\": \"taps\", \"action\": \"compile_crash\"}]}");
+  write_text("refuse.json", "{\"rules\": [{\"match\": \"taps\", \"action\": \"compile_error\"}]}");
+  write_text("hang.json", "{\"rules\": [{\"match\": \"taps\", \"action\": \"compile_hang\"}]}");
+  gathertune_context *context = open_mode("recorded:crash.json", GATHERTUNE_MODE_COMPILE);
+  REFUSE(context, PROBLEM, 0, CRASH, "signal");
+  gathertune_close(context);
+  context = open_mode("recorded:refuse.json", GATHERTUNE_MODE_COMPILE);
+  REFUSE(context, PROBLEM, 0, COMPILE, "does not compile");
+  plan_of(context, OPERATOR "n=2,c=16,in=6x5,out=12x10,dtype=f32,layout=nhwc"); // inner
+  gathertune_close(context);
+  gathertune_options options = GATHERTUNE_OPTIONS_INIT;
+  options.device = "recorded:hang.json";
+  options.mode = GATHERTUNE_MODE_COMPILE;
+  options.seconds = 0.5;
+  assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_OK);
+  REFUSE(context, PROBLEM, 0, TIMEOUT, "in time");
+  gathertune_close(context);
+}
+
+static void tuning_on_first_use_keeps_its_result(void **state) {
+  (void)state;
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_TUNE);
+  assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_EXACT);
+  assert_int_equal(describe(plan_of(context, OPERATOR "n=9,c=3,in=6x5,out=12x10,dtype=f32")).origin,
+                   GATHERTUNE_NEAR);
+  gathertune_close(context);
+  context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_EXACT);
+  gathertune_close(context);
+}
+
+static void where_tuning_fails_the_next_best_is_compiled(void **state) {
+  (void)state;
+  if (geteuid() == 0) {
+    // Root may write anywhere: a folder in the cache's place stops it as well.
+    mkdir("cache.db", 0700);
+  } else {
+    chmod(".", 0500);
+  }
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_TUNE);
+  assert_true(*gathertune_notes(context));
+  assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_DEFAULT);
+  gathertune_close(context);
+  chmod(".", 0700);
+}
+
+static void code_that_others_may_have_written_is_taken_only_by_name(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  for (int others = 0; others < 2; others++) {
+    chmod("cache.db", others ? 0646 : 0664);
+    chmod("cache.db.code", others ? 0646 : 0664);
+    gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+    assert_has(gathertune_notes(context), "cache.db: its group");
+    assert_has(gathertune_notes(context), "cache.db.code: its group");
+    REFUSE(context, PROBLEM, 0, NOT_FOUND, "no cache has a code object");
+    gathertune_close(context);
+    setenv("GATHERTUNE_TRUST", "other.db:cache.db", 1);
+    context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+    assert_string_equal(gathertune_notes(context), "");
+    assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_EXACT);
+    gathertune_close(context);
+    unsetenv("GATHERTUNE_TRUST");
+  }
+  gathertune_options options = GATHERTUNE_OPTIONS_INIT;
+  gathertune_context *context;
+  options.device = DEVICE;
+  options.trusted = (const char *const[]){"cache.db"};
+  options.n_trusted = 1;
+  assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_OK);
+  assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_EXACT);
+  gathertune_close(context);
+  // Its configurations are still of use to those who compile for themselves.
+  context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
+  assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_EXACT);
+  gathertune_close(context);
+}
+
+static void damaged_code_is_never_loaded(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  shell("sqlite3 cache.db \"UPDATE code SET blob = CAST(replace(blob, 'grad', 'evil') AS BLOB)\"");
+  unlink("cache.db.code");
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  REFUSE(context, PROBLEM, 0, NOT_FOUND, "is damaged");
+  gathertune_close(context);
+}
+
+static void caches_that_cannot_be_read_are_passed_over(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  write_text(
+      "noise.db",
+      "this is no database, but it is long enough to be looked at as if it were one ....................");
+  const char *caches[] = {"cache.db", "noise.db", "missing.db"};
+  gathertune_options options = GATHERTUNE_OPTIONS_INIT;
+  gathertune_context *context;
+  options.device = DEVICE;
+  options.caches = caches;
+  options.n_caches = 3;
+  assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_OK);
+  assert_has(gathertune_notes(context), "noise.db: not a gathertune cache");
+  assert_has(gathertune_notes(context), "missing.db: there is no cache");
+  assert_string_equal(describe(plan_of(context, PROBLEM)).from_cache, "cache.db");
+  gathertune_close(context);
+}
+
+static void system_caches_serve_where_there_is_no_home_and_nothing_is_written(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  shell("mkdir system && mv cache.db system && rm -f cache.db.* && chmod a-w system/* system");
+  setenv("GATHERTUNE_SYSTEM_CACHE", "system/cache.db", 1);
+  unsetenv("GATHERTUNE_CACHE");
+  char *home = gt_strdup(getenv("HOME") ? getenv("HOME") : "/"), *xdg = getenv("XDG_CACHE_HOME");
+  xdg = xdg ? gt_strdup(xdg) : NULL;
+  unsetenv("HOME");
+  unsetenv("XDG_CACHE_HOME");
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  assert_string_equal(describe(plan_of(context, PROBLEM)).from_cache, "system/cache.db");
+  gathertune_close(context);
+  shell("test \"$(ls system)\" = cache.db && test \"$(ls | sort | tr '\\n' ' ')\" = 'gpu.json system '");
+  setenv("HOME", home, 1);
+  if (xdg) setenv("XDG_CACHE_HOME", xdg, 1);
+  free(home);
+  free(xdg);
+}
+
+static void what_the_user_tuned_goes_before_what_the_system_has(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  shell("mv cache.db system.db");
+  setenv("GATHERTUNE_SYSTEM_CACHE", "system.db", 1);
+  tune(PROBLEM);
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  assert_string_equal(describe(plan_of(context, PROBLEM)).from_cache, "cache.db");
+  gathertune_close(context);
+}
+
+static void a_model_of_the_same_hardware_lends_and_is_named(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  write_text("other.json",
+             "{\"fingerprint\": {\"arch\": \"gfx942\", \"target\": \"hip\", \"name\": \"Imaginary Y\"}}");
+  write_text("fewer.json",
+             "{\"fingerprint\": {\"arch\": \"gfx942\", \"target\": \"hip\", \"name\": \"Imaginary Z\", "
+             "\"compute_units\": 7}}");
+  gathertune_context *context = open_mode("recorded:other.json", GATHERTUNE_MODE_LOOKUP);
+  gathertune_plan_info info = describe(plan_of(context, PROBLEM));
+  assert_int_equal(info.origin, GATHERTUNE_EXACT);
+  assert_string_equal(info.from_model, "recorded / Imaginary X / gfx942 / 64");
+  gathertune_close(context);
+  context = open_mode("recorded:fewer.json", GATHERTUNE_MODE_LOOKUP);
+  REFUSE(context, PROBLEM, 0, NOT_FOUND, "no cache has");
+  gathertune_close(context);
+}
+
+static void a_cache_that_is_locked_for_long_is_read_all_the_same(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  shell("(printf 'BEGIN EXCLUSIVE;\\n'; sleep 8) | sqlite3 cache.db & "
+        "while sqlite3 cache.db 'select 1 from model' >/dev/null 2>&1; do sleep 0.05; done");
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_EXACT);
+  gathertune_close(context);
+}
+
+static void a_context_that_did_not_open_says_why_and_is_closed_like_any_other(void **state) {
+  (void)state;
+  gathertune_context *context;
+  gathertune_options options = GATHERTUNE_OPTIONS_INIT;
+  options.device = "toaster:0";
+  assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_USAGE);
+  assert_has(gathertune_message(context), "toaster:0");
+  REFUSE(context, PROBLEM, 0, USAGE, "toaster:0");
+  assert_string_equal(gathertune_notes(context), "");
+  assert_string_equal(gathertune_model(context), "");
+  gathertune_close(context);
+  options.device = DEVICE;
+  options.size = 3;
+  assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_USAGE);
+  assert_has(gathertune_message(context), "GATHERTUNE_OPTIONS_INIT");
+  gathertune_close(context);
+  options = (gathertune_options)GATHERTUNE_OPTIONS_INIT;
+  options.device = DEVICE;
+  options.mode = 7;
+  assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_USAGE);
+  gathertune_close(context);
+  options.mode = 0;
+  options.queue = &options;
+  assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_USAGE);
+  assert_has(gathertune_message(context), "OpenCL");
+  gathertune_close(context);
+  gathertune_close(NULL);
+}
+
+static void a_program_of_an_older_header_is_served_what_it_knows(void **state) {
+  (void)state;
+  tune(PROBLEM);
+  gathertune_context *context;
+  gathertune_options options = GATHERTUNE_OPTIONS_INIT;
+  options.device = DEVICE;
+  options.mode = 7; // behind what `size` says there is
+  options.size = offsetof(gathertune_options, mode);
+  assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_OK);
+  gathertune_plan_info info = {.size = offsetof(gathertune_plan_info, configuration)};
+  info.configuration = "untouched";
+  gathertune_describe(plan_of(context, PROBLEM), &info);
+  assert_string_equal(info.problem, CANONICAL);
+  assert_string_equal(info.configuration, "untouched");
+  assert_int_equal(info.size, offsetof(gathertune_plan_info, configuration));
+  gathertune_close(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      CASE(what_was_tuned_is_found_exactly_and_what_was_not_is_refused_with_a_way_out),
+      CASE(texts_of_one_problem_give_one_plan_and_other_batches_the_same_kernels),
+      CASE(an_empty_problem_has_a_plan_that_does_nothing),
+      CASE(bad_pointers_are_refused_before_anything_is_launched),
+      CASE(strides_say_how_grad_output_is_aligned),
+      CASE(compiling_makes_the_default_and_keeps_it_for_programs_that_only_look_up),
+      CASE(another_shape_takes_a_configuration_of_problems_alike_when_it_may_compile),
+      CASE(a_compiler_that_crashes_or_refuses_costs_its_request),
+      CASE(tuning_on_first_use_keeps_its_result),
+      CASE(where_tuning_fails_the_next_best_is_compiled),
+      CASE(code_that_others_may_have_written_is_taken_only_by_name),
+      CASE(damaged_code_is_never_loaded),
+      CASE(caches_that_cannot_be_read_are_passed_over),
+      CASE(system_caches_serve_where_there_is_no_home_and_nothing_is_written),
+      CASE(what_the_user_tuned_goes_before_what_the_system_has),
+      CASE(a_model_of_the_same_hardware_lends_and_is_named),
+      CASE(a_cache_that_is_locked_for_long_is_read_all_the_same),
+      CASE(a_context_that_did_not_open_says_why_and_is_closed_like_any_other),
+      CASE(a_program_of_an_older_header_is_served_what_it_knows),
+  };
+  return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
+}

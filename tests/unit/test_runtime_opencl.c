@@ -1,0 +1,107 @@
+// The library on OpenCL: on a program's own command queue.
+#include "tests/unit/runtime_execute.h"
+
+#ifdef GT_HAVE_OPENCL
+#include "device/opencl.h"
+
+static gathertune_context *attach(gt_open_device *open, gathertune_mode mode) {
+  gt_error error = {0};
+  gathertune_context *context;
+  gathertune_options options = GATHERTUNE_OPTIONS_INIT;
+  if (gt_device_open("opencl:0", open, &error) != GT_OK) {
+    print_message("no OpenCL device: %s\n", error.text);
+    skip();
+  }
+  options.queue = open->device->queue;
+  options.mode = mode;
+  options.trials = 2;
+  if (gathertune_open(&options, &context) != GATHERTUNE_OK) fail_msg("%s", gathertune_message(context));
+  return context;
+}
+
+static void results_on_the_programs_queue_are_right(void **state) {
+  (void)state;
+  gt_open_device open;
+  gathertune_context *context = attach(&open, GATHERTUNE_MODE_COMPILE);
+  execute_several(&open, context, NULL);
+  execute_several(&open, context, open.device->queue);
+  gathertune_close(context);
+  gt_device_close(&open);
+}
+
+static void threads_may_execute_one_plan_at_once(void **state) {
+  (void)state;
+  gt_open_device open;
+  gathertune_context *context = attach(&open, GATHERTUNE_MODE_COMPILE);
+  execute_in_threads(&open, context, NULL);
+  gathertune_close(context);
+  gt_device_close(&open);
+}
+
+static void what_first_use_tuned_computes_right(void **state) {
+  (void)state;
+  gt_open_device open;
+  gathertune_context *context = attach(&open, GATHERTUNE_MODE_TUNE);
+  const gathertune_plan *plan = plan_of(context, PROBLEM);
+  assert_int_equal(describe(plan).origin, GATHERTUNE_EXACT);
+  tensors t = make_tensors(&open, PROBLEM, gathertune_workspace(plan));
+  execute(context, plan, NULL, &t);
+  gt_error error = {0};
+  SUCCEED(open.backend->synchronize(open.device, &error));
+  check_tensors(&t);
+  gathertune_close(context);
+  gt_device_close(&open);
+}
+
+static void a_device_by_name_has_a_queue_of_its_own(void **state) {
+  (void)state;
+  gathertune_context *context;
+  gathertune_options options = GATHERTUNE_OPTIONS_INIT;
+  options.device = "opencl:0";
+  if (gathertune_open(&options, &context) != GATHERTUNE_OK) {
+    print_message("no OpenCL device: %s\n", gathertune_message(context));
+    gathertune_close(context);
+    skip();
+  }
+  assert_has(gathertune_model(context), "opencl / ");
+  gathertune_close(context);
+}
+
+static void a_queue_out_of_order_is_refused(void **state) {
+  (void)state;
+  gt_open_device open;
+  gathertune_context *context = attach(&open, GATHERTUNE_MODE_LOOKUP);
+  gathertune_close(context);
+  const cl_queue_properties loose[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0};
+  cl_int code;
+  gathertune_options options = GATHERTUNE_OPTIONS_INIT;
+  options.queue =
+      open.device->cl.clCreateCommandQueueWithProperties(open.device->context, open.device->id, loose, &code);
+  if (options.queue) {
+    assert_int_equal(gathertune_open(&options, &context), GATHERTUNE_UNSUPPORTED);
+    assert_has(gathertune_message(context), "out of order");
+    gathertune_close(context);
+    open.device->cl.clReleaseCommandQueue(options.queue);
+  }
+  gt_device_close(&open);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      CASE(results_on_the_programs_queue_are_right), CASE(threads_may_execute_one_plan_at_once),
+      CASE(what_first_use_tuned_computes_right),     CASE(a_device_by_name_has_a_queue_of_its_own),
+      CASE(a_queue_out_of_order_is_refused),
+  };
+  return cmocka_run_group_tests_name("runtime on OpenCL", tests, NULL, NULL);
+}
+#else
+static void nothing(void **state) {
+  (void)state;
+  print_message("built without OpenCL\n");
+  skip();
+}
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(nothing)};
+  return cmocka_run_group_tests_name("runtime on OpenCL", tests, NULL, NULL);
+}
+#endif

@@ -14,6 +14,7 @@ struct gt_cache {
   sqlite3 *db;
   char *path; // as the caller gave it
   gt_cache_mode mode;
+  bool several; // within gt_cache_begin and gt_cache_end
   sqlite3_stmt *statements[GT_SQL_COUNT_OF_STATEMENTS];
 };
 

@@ -20,6 +20,9 @@ int gt_command_generate(int argc, char **argv);
 int gt_command_list(int argc, char **argv);
 int gt_command_verify(int argc, char **argv);
 int gt_command_replay(int argc, char **argv);
+int gt_command_export(int argc, char **argv);
+int gt_command_import(int argc, char **argv);
+int gt_command_merge(int argc, char **argv);
 
 #define GT_EXIT_INTERRUPTED 130
 

@@ -18,6 +18,9 @@ static const struct {
     {"list", "show what is in the tuning cache", gt_command_list},
     {"verify", "compare kernels with results that another program computed", gt_command_verify},
     {"replay", "try search strategies on recorded times, without a device", gt_command_replay},
+    {"export", "write what is tuned for other programs and machines", gt_command_export},
+    {"import", "take in what another machine exported", gt_command_import},
+    {"merge", "unite tuning caches", gt_command_merge},
 };
 
 static void print_help(FILE *stream) {

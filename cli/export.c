@@ -67,16 +67,27 @@ static int run(arguments *a) {
     gt_complain("export: --format %s needs --output PATH", format->name);
     return 2;
   }
+  bool json = strcmp(a->format, "json") == 0;
+  const char *odd = a->no_trials && !json                              ? "no-trials"
+                    : a->options.no_code && !json                      ? "no-code"
+                    : a->options.prefix && strcmp(a->format, "c") != 0 ? "prefix"
+                                                                       : NULL;
+  if (odd) {
+    gt_complain("export: --%s says nothing about --format %s; see gathertune export --help", odd, a->format);
+    return 2;
+  }
   gt_collection collection = {0};
   gt_export_counts counts = {0};
   gt_error error = {0};
   int result = gt_selection_make(&a->selection);
   if (result == GT_CONTINUE) {
-    gt_status status = collect(a, format, &collection, &error);
+    gt_status status = gt_open_generator(&a->options.generator, &error);
+    if (status == GT_OK) status = collect(a, format, &collection, &error);
     if (status == GT_OK) status = format->write(&collection, &a->options, &counts, &error);
     result = status == GT_OK ? 0 : gt_complain_error(&error);
   }
   if (result == 0) report(a, &counts);
+  gt_generator_close(a->options.generator);
   gt_collection_free(&collection);
   gt_selection_free(&a->selection);
   return result;
@@ -101,6 +112,8 @@ int gt_command_export(int argc, char **argv) {
       GT_SELECTION_OPTIONS(a.selection),
       {"no-trials", 0, GT_OPTION_FLAG, &a.no_trials, NULL, "json: winners alone"},
       {"no-code", 0, GT_OPTION_FLAG, &a.options.no_code, NULL, "json: without code objects"},
+      {"prefix", 0, GT_OPTION_TEXT, &a.options.prefix, "NAME",
+       "c: what the names in the source begin with (default: tuned)"},
       {"cache", 0, GT_OPTION_TEXT, &a.cache, "FILE", GT_HELP_CACHE},
       {"json", 0, GT_OPTION_FLAG, &a.json, NULL, "with --output: tell what was exported as JSON"},
       {0},
@@ -110,7 +123,7 @@ int gt_command_export(int argc, char **argv) {
       .arguments = "",
       .about = "Writes what is in the tuning cache, or a part of it, in a format for other programs and "
                "machines. The cache is only\n"
-               "read. Host names and device addresses are part of json, t4 and bundle: they say where a time "
+               "read. Host names and device addresses are part of json and bundle: they say where a time "
                "comes from.",
       .options = options,
       .examples = "  gathertune export --model MI300X --format json -o mi300x.json\n",

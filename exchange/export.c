@@ -4,12 +4,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exchange/json.h"
 
 static const gt_format formats[] = {
     {"json", "everything, to import again (docs/exchange.md)", true, true, false, gt_export_json},
+    {"t4", "trials as T4 JSON, which Kernel Tuner and gathertune replay read; a folder for several problems",
+     true, false, false, gt_export_t4},
+    {"csv", "winners, one line for a problem", false, true, false, gt_export_csv},
+    {"bundle", "winners and code objects as a read-only cache, to ship", false, true, true, gt_export_bundle},
+    {"objects", "a folder with a file for each code object, and a manifest", false, true, true,
+     gt_export_objects},
+    {"c", "a C source with HIP code objects and a launcher, which needs the HIP runtime alone", false, true,
+     false, gt_export_c},
 };
 
 const gt_format *gt_format_at(size_t index) {
@@ -42,6 +51,13 @@ gt_status gt_export_file(const char *path, const void *data, size_t size, gt_err
   if (!written && aside) unlink(name);
   free(name);
   return written ? GT_OK : gt_fail(error, GT_IO, "cannot write %s: %s", path, strerror(reason));
+}
+
+gt_status gt_export_folder(const char *path, gt_error *error) {
+  if (mkdir(path, 0777) == 0) return GT_OK;
+  // An empty folder cannot be told from a new one; anything else is not ours to add to.
+  if (errno == EEXIST && rmdir(path) == 0 && mkdir(path, 0777) == 0) return GT_OK;
+  return gt_fail(error, GT_IO, "cannot make the folder %s: %s", path, strerror(errno));
 }
 
 gt_status gt_export_text(const gt_buffer *text, const gt_export_options *options, gt_error *error) {

@@ -4,11 +4,13 @@
 
 #include "base/buffer.h"
 #include "exchange/collection.h"
+#include "generator/generator.h"
 
 typedef struct {
-  const char *path;   // where it goes; NULL or "-": standard output, for formats that are one text
-  bool no_code;       // json: without code objects
-  const char *prefix; // c: of the names in the source
+  const char *path;        // where it goes; NULL or "-": standard output, for formats that are one text
+  bool no_code;            // json: without code objects
+  const char *prefix;      // c: what the names of the source begin with; NULL: tuned
+  gt_generator *generator; // tells which families are candidates
 } gt_export_options;
 
 // What is said about an export after it was made.
@@ -32,6 +34,16 @@ gt_status gt_export_text(const gt_buffer *text, const gt_export_options *options
 // Writes a file that must not be there yet; nothing half-written is left behind. GT_IO with path and reason.
 gt_status gt_export_file(const char *path, const void *data, size_t size, gt_error *error);
 
-gt_status gt_export_json(gt_collection *, const gt_export_options *, gt_export_counts *, gt_error *);
+// A new, empty folder. GT_IO when there is anything of that name that is no empty folder.
+gt_status gt_export_folder(const char *path, gt_error *error);
+
+#define GT_EXPORT(name) \
+  gt_status name(gt_collection *, const gt_export_options *, gt_export_counts *, gt_error *)
+GT_EXPORT(gt_export_json);
+GT_EXPORT(gt_export_t4);
+GT_EXPORT(gt_export_csv);
+GT_EXPORT(gt_export_bundle);
+GT_EXPORT(gt_export_objects);
+GT_EXPORT(gt_export_c);
 
 #endif

@@ -161,3 +161,172 @@ tuned_on() {
   gathertune export --cache a.db >a.out
   gathertune export --cache b.db | cmp - a.out
 }
+
+# --- formats for others ---------------------------------------------------------------------------
+
+# Trials with every outcome that a script can cause.
+tuned_with_faults() {
+  device_script a.json <<'SCRIPT'
+{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "hashed": [50, 200],
+ "rules": [{"match": "block=64", "action": "compile_error"}, {"match": "block=128", "action": "launch_error"}]}
+SCRIPT
+  gathertune tune "$P" --device recorded:a.json --budget 40 --cache a.db >/dev/null 2>&1
+}
+
+@test "T4: what the schema demands, with Kernel Tuner's names of times" {
+  tuned_with_faults
+  gt export --cache a.db --format t4
+  works
+  json '.schema_version == "1.0.0" and .metadata.autotuner == "gathertune" and (.results | length >= 30)'
+  json '.results | all((.configuration | type == "object") and (.times | type == "object") and (.correctness | type == "number")
+    and (.invalidity | IN("timeout", "compile", "runtime", "correctness", "constraints", "correct")) and (.objectives == ["time"]))'
+  json '.results | all(.times | [.compilation_time, .compilation, .benchmark, .framework, .search_algorithm, .validation] | all(type == "number"))'
+  json '.results | all(.times.runtimes | type == "array") and all(.measurements | all((.name | type == "string") and (.unit | type == "string")))'
+  json '[.results[] | select(.invalidity == "correct")] | length > 0 and all(.correctness == 1 and ([.measurements[] | select(.name == "time" and .value > 0 and .unit == "ms")] | length == 1))'
+  json '.results | map(.configuration | keys) | unique | length == 1' # one space: the same parameters everywhere
+  json '.results | map(.configuration.family) | unique | (index("stream") == null and index("scatter") == null)' # what cannot win is no candidate
+}
+
+@test "T4: faults are told by the schema's names" {
+  tuned_with_faults
+  gathertune list --cache a.db --trials "$P" --json >trials.json
+  [ "$(jq '[.trials[] | select(.outcome != "ok")] | length' trials.json)" -gt 0 ]
+  gt export --cache a.db --format t4
+  works
+  json '[.results[] | select(.invalidity != "correct")] | length == $n and all(.correctness == 0)' --argjson n \
+    "$(jq '[.trials[] | select(.outcome != "ok" and (.configuration | test("^(stream|scatter)") | not))] | length' trials.json)"
+}
+
+@test "T4: valid against the schema itself" {
+  schema=${GT_T4_SCHEMA:-$ROOT/../shared/formats/T4-1.0.0.schema.json}
+  [ -e "$schema" ] || skip "no T4 schema; set GT_T4_SCHEMA to T4-1.0.0.schema.json"
+  python3 -c 'import jsonschema' 2>/dev/null || skip "no python3-jsonschema"
+  tuned_with_faults
+  gathertune export --cache a.db --format t4 >a.t4
+  python3 - "$schema" a.t4 <<'PYTHON'
+import json, sys
+from jsonschema import Draft202012Validator
+schema, document = (json.load(open(path)) for path in sys.argv[1:])
+Draft202012Validator.check_schema(schema)
+Draft202012Validator(schema).validate(document)
+document["results"][0]["invalidity"] = "nonsense"
+assert not Draft202012Validator(schema).is_valid(document), "the schema refuses nothing"
+PYTHON
+}
+
+@test "T4: gathertune replay reads it; several problems go into a folder" {
+  tuned_on a "50, 200"
+  gt export --cache a.db --format t4
+  fails_with 2 "several"
+  gt export --cache a.db --format t4 -o t4 --json
+  works
+  json '.files == 2'
+  [ "$(ls t4 | wc -l)" -eq 2 ]
+  gt replay t4/*.json --seeds 2
+  works
+  gt export --cache a.db --format t4 -o t4 # a folder that has something in it
+  fails_with 1 "t4"
+}
+
+@test "CSV: a line for each problem, quoted by RFC 4180" {
+  tuned_on a "50, 200"
+  gt export --cache a.db --format csv -o a.csv
+  works
+  python3 - <<'PYTHON'
+import csv
+rows = list(csv.DictReader(open("a.csv", newline=""), strict=True))
+assert len(rows) == 2 and all(None not in row and None not in row.values() for row in rows), rows
+row = next(row for row in rows if row["dtype"] == "f32")
+assert row["gfx"] == "gfx942" and int(row["cu_num"]) > 0 and row["device"] == "Imaginary X"
+assert (row["op"], row["n"], row["c"], row["in"], row["out"]) == ("upsample_bilinear2d_backward", "2", "3", "6x5", "12x10")
+assert row["layout"] == "nchw" and row["flags"] == "align_corners=0"
+assert row["config"].startswith(row["family"]) and float(row["us"]) > 0 and row["kernelName"]
+assert row["problem"] == "upsample_bilinear2d_backward:n=2,c=3,in=6x5,out=12x10,dtype=f32,layout=nchw,align_corners=0"
+PYTHON
+}
+
+@test "bundle: a read-only cache that lookup reads" {
+  tuned_on a "50, 200"
+  gt export --cache a.db --format bundle
+  fails_with 2 "--output"
+  gt export --cache a.db --format bundle -o b.db
+  works
+  [ "$(stat -c %a b.db)" = 444 ]
+  gt lookup "$P" --device recorded:a.json --cache a.db --json --emit a.code
+  expected=$output
+  gt lookup "$P" --device recorded:a.json --cache b.db --json --emit b.code
+  works
+  [ "$output" = "$expected" ]
+  cmp a.code b.code
+  gt list --cache b.db --json
+  json '.trials == 0 and (.winners | length == 2)'
+  cp b.db before
+  gt export --cache a.db --format bundle -o b.db # nothing is overwritten
+  fails_with 1 "b.db"
+  cmp b.db before
+  gt merge b.db --into c.db --json
+  works
+  json '.new_winners == 2'
+}
+
+@test "objects: a file for each code object, and a manifest" {
+  tuned_on a "50, 200"
+  gt export --cache a.db --format objects -o objects
+  works
+  jq -e '.objects | length == 2 and all(.variant.launches | length > 0)' objects/manifest.json
+  gathertune lookup "$P" --device recorded:a.json --cache a.db --json --emit a.code >lookup.json
+  cmp a.code "objects/$(jq -r '.objects[] | select(.problem | contains("f32")) | .file' objects/manifest.json)"
+  jq -re '.objects[] | .file' objects/manifest.json | while read -r file; do [ -s "objects/$file" ]; done
+}
+
+# Compiles as strictly as the source promises to. Arguments: what to compile, and how to link.
+strictly() {
+  ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -D__HIP_PLATFORM_AMD__ \
+    ${HIP_CFLAGS:-$([ -d /opt/rocm/include ] && echo -I/opt/rocm/include)} "$@"
+}
+
+@test "C: compiles without a warning, as source and as declarations" {
+  echo '#include <hip/hip_runtime_api.h>' | strictly -fsyntax-only -x c - || skip "no HIP headers"
+  tuned_on a "50, 200"
+  gt export --cache a.db --format c
+  fails_with 1 "HIP"
+  sqlite3 a.db "UPDATE model SET backend = 'hip'" # the code is text here, which does not matter to the compiler
+  gt export --cache a.db --format c -o exported.c
+  works
+  strictly -c exported.c
+  strictly -c -I. "$ROOT/tests/cli/run_exported.c"
+  gt export --cache a.db --format c --prefix mine
+  works
+  said "mine_launch"
+  [[ $output != *tuned_* ]]
+  gt export --cache a.db --format c --prefix "1 2"
+  fails_with 2 "--prefix"
+}
+
+@test "C: the kernels run and give the right gradients" {
+  [[ $DEVICE == hip:* ]] || skip "needs a HIP device"
+  gathertune tune "$P" --device "$DEVICE" --budget 4 $SHORT --cache a.db >/dev/null 2>&1
+  gathertune export --cache a.db --format c -o exported.c
+  strictly -c exported.c
+  strictly -I. "$ROOT/tests/cli/run_exported.c" exported.o -lamdhip64 -lm -o run_exported
+  # Where the program under test runs on libraries of its own, as on the emulated MI300X, so does this one.
+  libraries=$(patchelf --print-rpath "$GATHERTUNE")
+  if [ -n "$libraries" ]; then
+    patchelf --set-interpreter "$(patchelf --print-interpreter "$GATHERTUNE")" --force-rpath --set-rpath "$libraries" run_exported
+  fi
+  for n in 2 1 5; do # one kernel serves every batch size
+    run ./run_exported "${P_CANONICAL/n=2,c=3,/}" $((3 * n)) 6 5
+    echo "$output"
+    [ "$status" -eq 0 ]
+  done
+}
+
+@test "export refuses options that say nothing about the format" {
+  tuned_on a "50, 200"
+  gt export --cache a.db --format csv --no-code
+  fails_with 2 "--no-code"
+  gt export --cache a.db --format t4 --no-trials
+  fails_with 2 "--no-trials"
+  gt export --cache a.db --prefix x
+  fails_with 2 "--prefix"
+}

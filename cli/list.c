@@ -8,7 +8,6 @@
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/trial.h"
-#include "tuner/workshop.h"
 
 // --- winners
 // -------------------------------------------------------------------------------------------------------
@@ -136,20 +135,6 @@ static gt_status list_trials(gt_cache *cache, const gt_fingerprint *model, const
   return status;
 }
 
-// The model that was asked for: of a device, of the cache, or the only one that the cache knows.
-static gt_status choose_model(gt_cache *cache, const char *device, const char *model,
-                              gt_fingerprint *fingerprint, gt_error *error) {
-  if (!device && !model && !cache)
-    return gt_fail(error, GT_NOT_FOUND,
-                   "nothing is tuned yet: there is no cache; see gathertune tune --help");
-  if (!device) return gt_model_find(cache, model ? model : "", fingerprint, error);
-  gt_workshop *workshop = NULL;
-  gt_status status = gt_workshop_open(device, NULL, &workshop, error);
-  if (status == GT_OK) *fingerprint = *gt_workshop_fingerprint(workshop);
-  gt_workshop_close(workshop);
-  return status;
-}
-
 // --- the command
 // -----------------------------------------------------------------------------------------------------
 
@@ -192,7 +177,7 @@ int gt_command_list(int argc, char **argv) {
   gt_status status = trials ? gt_problem_parse(trials, &problem, &error) : GT_OK;
   if (status == GT_OK) status = gt_open_cache(cache_path, GT_CACHE_READ, &cache, &path, &error);
   if (status == GT_OK && trials) {
-    status = choose_model(cache, device, model, &fingerprint, &error);
+    status = gt_model_choose(cache, device, model, &fingerprint, &error);
     if (status == GT_OK) status = list_trials(cache, &fingerprint, &problem, as_json, &error);
   } else if (status == GT_OK)
     status = list_winners(cache, path, as_json, &error);

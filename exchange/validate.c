@@ -7,8 +7,13 @@
 #include "base/buffer.h"
 #include "exchange/order.h"
 
-// The limits of a model: those of its architecture where it is known, else of one much like it.
+// The limits of a model: its own where they are known, as on its device, or those of its architecture, else
+// of one much like it.
 static bool limits_of(const gt_fingerprint *model, gt_fingerprint *limits) {
+  if (model->max_threads_per_block > 0) {
+    *limits = *model;
+    return true;
+  }
   bool exact = gt_fingerprint_for_arch(model->arch, limits);
   if (!exact && strcmp(model->backend, "hip") == 0) gt_fingerprint_for_arch("gfx942", limits);
   if (!exact && strcmp(model->backend, "cuda") == 0) gt_fingerprint_for_arch("sm_90", limits);

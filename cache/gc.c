@@ -1,8 +1,10 @@
 #include "cache/gc.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/buffer.h"
 #include "cache/query.h"
 
 #define BATCH "256" // trials at a time while the file is too large
@@ -131,9 +133,14 @@ gt_status gt_cache_verify(gt_cache *cache, gt_error *error) {
     query.code = sqlite3_prepare_v2(cache->db, checks[i], -1, &query.statement, NULL);
     gt_status status = gt_query_step(&query, &row, error);
     const char *text = status == GT_OK && row ? gt_column_text(&query) : "ok";
-    if (status == GT_OK && strcmp(text, "ok") != 0)
+    if (status == GT_OK && strcmp(text, "ok") != 0) {
+      char *line = gt_strdup(text); // SQLite's findings have several
+      for (char *c = line; *c; c++)
+        if (*c == '\n') *c = ' ';
       status = gt_fail(error, GT_CORRUPT, "%s: %s%.200s", cache->path,
-                       i == 0 ? "" : "a row refers to one that is not there, in ", text);
+                       i == 0 ? "" : "a row refers to one that is not there, in ", line);
+      free(line);
+    }
     gt_query_end(&query);
     if (status != GT_OK) return status;
   }

@@ -139,6 +139,8 @@ static int distrust(gt_cache *cache) {
   if (code == SQLITE_OK) code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
   if (code == SQLITE_OK) code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
   if (code == SQLITE_OK) code = sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+  // Nothing that this program writes is nearly as long; a schema may make more out of a few bytes.
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, GT_VALUE_MOST);
   if (code == SQLITE_OK && cache->mode == GT_CACHE_WRITE)
     code = sqlite3_exec(db,
                         "PRAGMA foreign_keys = ON; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL",

@@ -10,6 +10,8 @@
 #define GT_SCHEMA_APPLICATION_ID 1198811250 // "Gthr", as in schema.sql
 #define GT_SCHEMA_VERSION 1
 
+#define GT_VALUE_MOST (128 << 20) // bytes of a text, blob or row
+
 struct gt_cache {
   sqlite3 *db;
   char *path; // as the caller gave it

@@ -144,7 +144,7 @@ static gt_status check_entries(report *r, gt_cache *cache, gt_generator *generat
              "any more. They are served",
              stale + refused, all.n_winners, refused),
          gt_strdup(
-             "tune their problems again: gathertune list shows them, gathertune explain PROBLEM tells of "
+             "tune their problems again: gathertune list --stale shows them, gathertune explain PROBLEM tells of "
              "each"));
   if (status == GT_OK && other)
     find(r, LEVEL_WARNING, "software",

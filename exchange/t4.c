@@ -125,9 +125,17 @@ static json_t *space_json(const gt_collection *c, const size_t *members, size_t 
   return NULL;
 }
 
-static bool same_space(const gt_collection *c, const gt_collected_trial *a, const gt_collected_trial *b) {
-  return gt_order_models(&c->devices[a->device], &c->devices[b->device]) == 0 &&
-         strcmp(a->problem, b->problem) == 0;
+static int order_spaces(const gt_collection *c, const gt_collected_trial *a, const gt_collected_trial *b) {
+  int models = gt_order_models(&c->devices[a->device], &c->devices[b->device]);
+  return models ? models : strcmp(a->problem, b->problem);
+}
+
+// By model and problem; within them as the collection is sorted.
+static int by_space(const void *a, const void *b, void *context) {
+  const gt_collection *c = context;
+  size_t one = *(const size_t *)a, other = *(const size_t *)b;
+  int order = order_spaces(c, &c->trials[one], &c->trials[other]);
+  return order ? order : one < other ? -1 : one > other;
 }
 
 static gt_status write_json(const json_t *json, const gt_export_options *options, gt_error *error) {
@@ -159,35 +167,30 @@ gt_status gt_export_t4(gt_collection *c, const gt_export_options *options, gt_ex
                        gt_error *error) {
   gt_collection_sort(c);
   gt_status status = GT_OK;
-  size_t spaces = 0;
-  bool *taken = gt_alloc((c->n_trials + 1) * sizeof *taken);
   size_t *members = gt_alloc((c->n_trials + 1) * sizeof *members);
-  for (size_t i = 1; i < c->n_trials; i++) spaces += !same_space(c, &c->trials[i], &c->trials[0]);
-  bool folder = spaces > 0 && options->path && strcmp(options->path, "-") != 0;
-  if (spaces > 0 && !folder)
+  for (size_t i = 0; i < c->n_trials; i++) members[i] = i;
+  // Devices of one model with other software stand apart in the order of trials.
+  if (c->n_trials) qsort_r(members, c->n_trials, sizeof *members, by_space, c);
+  bool several =
+      c->n_trials && order_spaces(c, &c->trials[members[0]], &c->trials[members[c->n_trials - 1]]) != 0;
+  bool folder = several && options->path && strcmp(options->path, "-") != 0;
+  if (several && !folder)
     status = gt_fail(error, GT_USAGE,
                      "a T4 file is of one problem and model, and there are several: name a folder with "
                      "--output, or choose with --suite and --model");
   if (status == GT_OK && folder) status = gt_export_folder(options->path, error);
-  for (size_t first = 0; first < c->n_trials && status == GT_OK; first++) {
-    if (taken[first]) continue;
-    size_t count = 0;
-    // Devices of one model with other software stand apart in the order of trials.
-    for (size_t i = first; i < c->n_trials; i++) {
-      if (taken[i] || !same_space(c, &c->trials[first], &c->trials[i])) continue;
-      taken[i] = true;
-      members[count++] = i;
-    }
-    json_t *json = space_json(c, members, count, options->generator, &counts->trials);
+  for (size_t first = 0, end; first < c->n_trials && status == GT_OK; first = end) {
+    const gt_collected_trial *trial = &c->trials[members[first]];
+    for (end = first + 1; end < c->n_trials; end++)
+      if (order_spaces(c, trial, &c->trials[members[end]]) != 0) break;
+    json_t *json = space_json(c, members + first, end - first, options->generator, &counts->trials);
     if (!json) continue;
     counts->files++;
-    status = folder ? write_into(options->path, c, &c->trials[first], json, error)
-                    : write_json(json, options, error);
+    status = folder ? write_into(options->path, c, trial, json, error) : write_json(json, options, error);
     json_decref(json);
   }
   if (status == GT_OK && counts->files == 0)
     status = gt_fail(error, GT_NOT_FOUND, "nothing to export: no trial is of a family that can win");
-  free(taken);
   free(members);
   return status;
 }

@@ -97,6 +97,23 @@ rows() { sqlite3 cache.db "SELECT count(*) FROM $1"; }
   json '[.findings[] | select(.level == "warning")] | all(.advice | length > 0)'
 }
 
+@test "list --stale shows winners whose templates have changed" {
+  plain_recorded
+  gt list --stale --json
+  works
+  json '.winners == []'
+  sqlite3 cache.db "UPDATE winner SET variant = json_set(variant, '$.source_hash', '00000000000000000000000000000000') WHERE id = 1;
+    UPDATE winner SET variant = json_set(variant, '$.configuration', 'gone:x=1', '$.family', 'gone') WHERE id = 2"
+  gt list --stale --json
+  works
+  json '.winners | length == 2'
+  gt list --stale
+  works
+  said "2 of 2 winners stale"
+  gt list --stale --trials "$P"
+  fails_with 2 "--stale"
+}
+
 @test "doctor tells of a cache that is not one, is damaged, or is not there" {
   echo "no database" >text.db
   cp text.db before

@@ -23,7 +23,8 @@ gt_status gt_cache_default_path(char **path, gt_error *error);
 
 // Opens the cache. For writing, missing folders and the file are made. GT_NOT_FOUND: no such file (reading).
 // GT_CORRUPT: not an SQLite file, or an SQLite file of something else (application_id); it is left as it is.
-// GT_NEWER_SCHEMA: made by a newer version. GT_IO: cannot be opened or written, with the reason.
+// A file of an older version becomes the present one when it is opened for writing; opened for reading it stays
+// as it is, and is read as it was at that moment. GT_NEWER_SCHEMA: made by a newer version. GT_IO: cannot be opened or written, with the reason.
 gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **cache, gt_error *error);
 void gt_cache_close(gt_cache *cache); // harmless on NULL
 const char *gt_cache_path(const gt_cache *cache);
@@ -61,6 +62,8 @@ typedef struct {
   bool checked;        // false on a device that executes nothing
   double compile_ms;
   int registers, lds_bytes, scratch_bytes; // of the kernel that needs most; -1 unknown
+  bool noisy;           // timing ended at its limits, before the samples were steady
+  gt_readings readings; // right after timing
 } gt_trial;
 void gt_trial_free(gt_trial *trial); // frees what it owns; harmless on a zeroed trial
 
@@ -69,6 +72,13 @@ void gt_trial_free(gt_trial *trial); // frees what it owns; harmless on a zeroed
 // configuration as a new string, or NULL when the trial is no duplicate.
 #define GT_TRIAL_DUPLICATE "duplicate of "
 char *gt_trial_duplicate_of(const gt_trial *trial);
+
+// A configuration that was as fast as the winner: within 3 % or within the noise of the fastest.
+typedef struct {
+  char *configuration;
+  double median_us;
+  int registers; // -1 unknown
+} gt_tie;
 
 // The best configuration of a problem on a GPU model.
 typedef struct {
@@ -84,6 +94,8 @@ typedef struct {
   size_t code_size;
   char code_hash[GT_HASH_SIZE];
   char *tuned_at;       // UTC, ISO 8601
+  gt_tie *ties;         // in the order of preference (tuner/choose.h), without the winner; n_ties of them
+  size_t n_ties;
 } gt_winner;
 void gt_winner_free(gt_winner *winner); // harmless on a zeroed winner
 
@@ -105,6 +117,35 @@ gt_status gt_cache_each_stored_trial(gt_cache *cache, const gt_fingerprint *devi
                                      gt_status (*visit)(void *context, const char *model, const char *problem,
                                                         const gt_trial *trial, gt_error *error),
                                      void *context, gt_error *error);
+
+// A trial that crashed or hung is in quarantine: its kernels are not run again on the same device with the same
+// software (driver, runtime, compiler), for whatever problem, unless that is asked for. The first stored trial
+// of these kernels that did, or GT_NOT_FOUND.
+gt_status gt_cache_get_quarantined(gt_cache *cache, const gt_fingerprint *device, const char *source_hash,
+                                   gt_trial *trial, gt_error *error);
+
+// What is in quarantine, and where and since when.
+typedef struct {
+  const char *model, *pci_id, *driver, *compiler, *problem, *tried_at;
+  const gt_trial *trial;
+} gt_quarantined;
+gt_status gt_cache_each_quarantined(gt_cache *cache,
+                                    void (*visit)(void *context, const gt_quarantined *quarantined),
+                                    void *context, gt_error *error);
+
+// A winner that was timed once more, beside the default.
+typedef struct {
+  gt_trial trial;                      // as it is now; its source_hash and compile_ms are not kept
+  double default_us;                   // of the default now; 0: not timed
+  double stored_us, stored_default_us; // what the winner had when it was tuned
+} gt_recheck;
+gt_status gt_cache_put_recheck(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                               const gt_recheck *recheck, gt_error *error);
+// Every recheck, by model, problem and time.
+gt_status gt_cache_each_recheck(gt_cache *cache,
+                                void (*visit)(void *context, const char *model, const char *problem,
+                                              const char *rechecked_at, const gt_recheck *recheck),
+                                void *context, gt_error *error);
 
 // Stores the winner and its code object, replacing an earlier one of the same problem and model.
 gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,

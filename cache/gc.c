@@ -17,6 +17,7 @@
 
 static const char old_trials[] =
     "DELETE FROM trial WHERE id IN (SELECT t.id FROM trial t WHERE t.tried_at < :before AND " EXPENDABLE ")";
+static const char old_rechecks[] = "DELETE FROM recheck WHERE rechecked_at < :before";
 static const char oldest_trials[] =
     "DELETE FROM trial WHERE id IN (SELECT t.id FROM trial t WHERE :before IS NOT NULL AND " EXPENDABLE
     " ORDER BY t.tried_at, t.id LIMIT " BATCH ")";
@@ -29,10 +30,10 @@ static const char unused_origins[] =
     "AND w.problem = origin.problem AND json_extract(w.variant, '$.configuration') = origin.configuration)";
 static const char unused_problems[] =
     "DELETE FROM problem WHERE :before IS NOT NULL AND id NOT IN (SELECT problem FROM trial) "
-    "AND id NOT IN (SELECT problem FROM winner)";
+    "AND id NOT IN (SELECT problem FROM winner) AND id NOT IN (SELECT problem FROM recheck)";
 static const char unused_devices[] =
     "DELETE FROM device WHERE :before IS NOT NULL AND id NOT IN (SELECT device FROM trial) "
-    "AND id NOT IN (SELECT device FROM winner)";
+    "AND id NOT IN (SELECT device FROM winner) AND id NOT IN (SELECT device FROM recheck)";
 static const char unused_models[] =
     "DELETE FROM model WHERE :before IS NOT NULL AND id NOT IN (SELECT model FROM device)";
 
@@ -90,6 +91,7 @@ static gt_status collect(gt_cache *cache, const gt_gc_options *options, gt_gc_co
     gmtime_r(&then, &parts);
     strftime(before, sizeof before, "%Y-%m-%dT%H:%M:%SZ", &parts);
     status = run(cache, old_trials, before, &counts->trials, error);
+    if (status == GT_OK) status = run(cache, old_rechecks, before, &counts->rechecks, error);
   }
   if (status == GT_OK) status = remove_unused(cache, counts, error);
   if (status == GT_OK) status = used_bytes(cache, &counts->bytes_after, error);

@@ -1,8 +1,8 @@
--- The tuning cache, version 1. Run once, inside a transaction, on an empty file.
+-- The tuning cache, version 2. Run once, inside a transaction, on an empty file; migrate.c makes it of an older version's file.
 -- Every row says where it came from, so that a winner can be traced to the trials, the device and the software behind it.
 -- application_id is "Gthr" in ASCII; store.h names both numbers.
 PRAGMA application_id = 1198811250;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- What configurations are tuned for: one GPU model, of which a machine may have several devices.
 CREATE TABLE model (
@@ -57,8 +57,14 @@ CREATE TABLE trial (
   lds_bytes INTEGER NOT NULL CHECK (lds_bytes >= -1),
   scratch_bytes INTEGER NOT NULL CHECK (scratch_bytes >= -1),
   tried_at TEXT NOT NULL, -- UTC, ISO 8601
+  noisy INTEGER NOT NULL DEFAULT 0 CHECK (noisy IN (0, 1)), -- timing ended before the samples were steady
+  temperature_c INTEGER NOT NULL DEFAULT 0 CHECK (temperature_c >= 0), -- right after timing; 0: unknown, as in the next two
+  clock_mhz INTEGER NOT NULL DEFAULT 0 CHECK (clock_mhz >= 0),
+  memory_clock_mhz INTEGER NOT NULL DEFAULT 0 CHECK (memory_clock_mhz >= 0),
   UNIQUE (device, problem, configuration)
 ) STRICT;
+
+CREATE INDEX trial_in_quarantine ON trial (device, source_hash) WHERE outcome IN ('crash', 'timeout');
 
 -- Code objects by the hash of their bytes; one may serve the winners of many problems.
 CREATE TABLE code (
@@ -81,7 +87,30 @@ CREATE TABLE winner (
   driver TEXT NOT NULL,
   code TEXT REFERENCES code (hash), -- NULL: the configuration alone is known
   tuned_at TEXT NOT NULL, -- UTC, ISO 8601
+  ties TEXT NOT NULL DEFAULT '[]' CHECK (substr(ties, 1, 1) = '['), -- a JSON array: what was as fast, the winner among them
   UNIQUE (model, problem),
   FOREIGN KEY (device, model) REFERENCES device (id, model)
 ) STRICT;
 CREATE INDEX winner_by_code ON winner (code);
+
+-- Winners that were timed once more, beside the default and without a search: how times drift.
+CREATE TABLE recheck (
+  id INTEGER PRIMARY KEY,
+  device INTEGER NOT NULL REFERENCES device (id),
+  problem INTEGER NOT NULL REFERENCES problem (id),
+  configuration TEXT NOT NULL CHECK (configuration <> ''),
+  outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'compile_error', 'launch_error', 'wrong_result', 'unstable_result',
+                                           'out_of_bounds', 'out_of_memory', 'crash', 'timeout')),
+  message TEXT NOT NULL,
+  samples_us TEXT NOT NULL CHECK (substr(samples_us, 1, 1) = '['), -- a JSON array of numbers
+  median_us REAL NOT NULL CHECK (median_us >= 0),
+  spread_us REAL NOT NULL CHECK (spread_us >= 0),
+  default_us REAL NOT NULL CHECK (default_us >= 0), -- of the default beside it; 0: not timed
+  stored_us REAL NOT NULL CHECK (stored_us >= 0), -- what the winner had when it was tuned, and the default then
+  stored_default_us REAL NOT NULL CHECK (stored_default_us >= 0),
+  noisy INTEGER NOT NULL CHECK (noisy IN (0, 1)),
+  temperature_c INTEGER NOT NULL CHECK (temperature_c >= 0), -- 0: unknown, as in the next two
+  clock_mhz INTEGER NOT NULL CHECK (clock_mhz >= 0),
+  memory_clock_mhz INTEGER NOT NULL CHECK (memory_clock_mhz >= 0),
+  rechecked_at TEXT NOT NULL -- UTC, ISO 8601
+) STRICT;

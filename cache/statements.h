@@ -7,7 +7,8 @@
 // In the order in which read_trial (trials.c) reads them.
 #define GT_TRIAL_COLUMNS                                                                           \
   "t.configuration, t.source_hash, t.outcome, t.message, t.samples_us, t.median_us, t.spread_us, " \
-  "t.checked, t.compile_ms, t.registers, t.lds_bytes, t.scratch_bytes"
+  "t.checked, t.compile_ms, t.registers, t.lds_bytes, t.scratch_bytes, t.noisy, t.temperature_c, " \
+  "t.clock_mhz, t.memory_clock_mhz"
 
 // A model's name, as the cache shows it.
 #define GT_MODEL_TEXT "m.backend || ' / ' || m.name || ' / ' || m.arch || ' / ' || m.compute_units"
@@ -16,6 +17,7 @@
 #define GT_WINNER_COLUMNS                                                                              \
   "p.text AS problem, " GT_MODEL_TEXT " AS model, "                                                    \
   "w.variant, w.median_us, w.spread_us, w.default_us, w.stream_us, w.compiler, w.driver, w.tuned_at, " \
+  "w.ties, "                                                                                           \
   "w.code, CASE WHEN c.size = length(c.blob) THEN c.size END AS size"
 #define GT_WINNER_TABLES                                                        \
   "winner w JOIN model m ON m.id = w.model JOIN problem p ON p.id = w.problem " \
@@ -42,25 +44,48 @@
                  "VALUES (:text, :kernel, :outer_count, :operator, :dtype)")                              \
   X(PUT_TRIAL, "INSERT INTO trial (device, problem, configuration, source_hash, outcome, message, "       \
                "samples_us, median_us, spread_us, checked, compile_ms, registers, lds_bytes, "            \
-               "scratch_bytes, tried_at) VALUES (:device, :problem, :configuration, :source_hash, "       \
+               "scratch_bytes, tried_at, noisy, temperature_c, clock_mhz, memory_clock_mhz) VALUES "      \
+               "(:device, :problem, :configuration, :source_hash, "                                       \
                ":outcome, :message, :samples_us, :median_us, :spread_us, :checked, :compile_ms, "         \
-               ":registers, :lds_bytes, :scratch_bytes, :tried_at) "                                      \
+               ":registers, :lds_bytes, :scratch_bytes, :tried_at, :noisy, :temperature_c, "              \
+               ":clock_mhz, :memory_clock_mhz) "                                                          \
                "ON CONFLICT (device, problem, configuration) DO UPDATE SET "                              \
                "source_hash = excluded.source_hash, outcome = excluded.outcome, "                         \
                "message = excluded.message, samples_us = excluded.samples_us, "                           \
                "median_us = excluded.median_us, spread_us = excluded.spread_us, "                         \
                "checked = excluded.checked, compile_ms = excluded.compile_ms, "                           \
                "registers = excluded.registers, lds_bytes = excluded.lds_bytes, "                         \
-               "scratch_bytes = excluded.scratch_bytes, tried_at = excluded.tried_at")                    \
+               "scratch_bytes = excluded.scratch_bytes, tried_at = excluded.tried_at, "                   \
+               "noisy = excluded.noisy, temperature_c = excluded.temperature_c, "                         \
+               "clock_mhz = excluded.clock_mhz, memory_clock_mhz = excluded.memory_clock_mhz")            \
   X(GET_TRIAL, "SELECT " GT_TRIAL_COLUMNS " FROM trial t WHERE t.device = :device "                       \
                "AND t.problem = :problem AND t.configuration = :configuration")                           \
   X(EACH_TRIAL, "SELECT " GT_TRIAL_COLUMNS " FROM trial t JOIN device d ON d.id = t.device "              \
                 "WHERE d.model = :model AND t.problem = :problem ORDER BY t.configuration, t.id")         \
-  X(EACH_STORED_TRIAL,                                                                                    \
-    "SELECT " GT_TRIAL_COLUMNS ", p.text AS problem, " GT_MODEL_TEXT " AS model "                         \
-    "FROM trial t JOIN device d ON d.id = t.device JOIN model m ON m.id = d.model "                       \
-    "JOIN problem p ON p.id = t.problem WHERE :model < 0 OR d.model = :model "                            \
-    "ORDER BY d.model, t.problem, t.configuration, t.id")                                                 \
+  X(EACH_STORED_TRIAL, "SELECT " GT_TRIAL_COLUMNS ", p.text AS problem, " GT_MODEL_TEXT " AS model "      \
+                       "FROM trial t JOIN device d ON d.id = t.device JOIN model m ON m.id = d.model "    \
+                       "JOIN problem p ON p.id = t.problem WHERE :model < 0 OR d.model = :model "         \
+                       "ORDER BY d.model, t.problem, t.configuration, t.id")                              \
+  X(EACH_QUARANTINED, "SELECT " GT_TRIAL_COLUMNS ", p.text AS problem, " GT_MODEL_TEXT " AS model, "      \
+                      "d.pci_id, d.driver, d.compiler, t.tried_at "                                       \
+                      "FROM trial t JOIN device d ON d.id = t.device JOIN model m ON m.id = d.model "     \
+                      "JOIN problem p ON p.id = t.problem WHERE t.outcome IN ('crash', 'timeout') "       \
+                      "ORDER BY d.model, d.id, p.text, t.configuration, t.id")                            \
+  X(FIND_QUARANTINED,                                                                                     \
+    "SELECT " GT_TRIAL_COLUMNS " FROM trial t WHERE t.device = :device "                                  \
+    "AND t.source_hash = :source_hash AND t.outcome IN ('crash', 'timeout') ORDER BY t.id LIMIT 1")       \
+  X(PUT_RECHECK,                                                                                          \
+    "INSERT INTO recheck (device, problem, configuration, outcome, message, samples_us, "                 \
+    "median_us, spread_us, default_us, stored_us, stored_default_us, noisy, temperature_c, clock_mhz, "   \
+    "memory_clock_mhz, rechecked_at) VALUES (:device, :problem, :configuration, :outcome, :message, "     \
+    ":samples_us, :median_us, :spread_us, :default_us, :stored_us, :stored_default_us, :noisy, "          \
+    ":temperature_c, :clock_mhz, :memory_clock_mhz, :rechecked_at)")                                      \
+  X(EACH_RECHECK,                                                                                         \
+    "SELECT r.configuration, r.outcome, r.message, r.samples_us, r.median_us, "                           \
+    "r.spread_us, r.default_us, r.stored_us, r.stored_default_us, r.noisy, r.temperature_c, "             \
+    "r.clock_mhz, r.memory_clock_mhz, r.rechecked_at, p.text AS problem, " GT_MODEL_TEXT " AS model "     \
+    "FROM recheck r JOIN device d ON d.id = r.device JOIN model m ON m.id = d.model "                     \
+    "JOIN problem p ON p.id = r.problem ORDER BY d.model, p.text, r.id")                                  \
   X(PUT_CODE, "INSERT INTO code (hash, blob, size) VALUES (:hash, :blob, :size) "                         \
               "ON CONFLICT (hash) DO UPDATE SET blob = excluded.blob, size = excluded.size "              \
               "WHERE blob <> excluded.blob OR size <> excluded.size")                                     \
@@ -68,13 +93,14 @@
                       "AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.code = :hash)")                     \
   X(FIND_WINNER, "SELECT id, code FROM winner WHERE model = :model AND problem = :problem")               \
   X(PUT_WINNER, "INSERT INTO winner (model, problem, device, variant, median_us, spread_us, default_us, " \
-                "stream_us, compiler, driver, code, tuned_at) VALUES (:model, :problem, :device, "        \
+                "stream_us, compiler, driver, code, tuned_at, ties) VALUES (:model, :problem, :device, "  \
                 ":variant, :median_us, :spread_us, :default_us, :stream_us, :compiler, :driver, :code, "  \
-                ":tuned_at) ON CONFLICT (model, problem) DO UPDATE SET device = excluded.device, "        \
+                ":tuned_at, :ties) ON CONFLICT (model, problem) DO UPDATE SET device = excluded.device, " \
                 "variant = excluded.variant, median_us = excluded.median_us, "                            \
                 "spread_us = excluded.spread_us, default_us = excluded.default_us, "                      \
                 "stream_us = excluded.stream_us, compiler = excluded.compiler, "                          \
-                "driver = excluded.driver, code = excluded.code, tuned_at = excluded.tuned_at")           \
+                "driver = excluded.driver, code = excluded.code, tuned_at = excluded.tuned_at, "          \
+                "ties = excluded.ties")                                                                   \
   X(GET_WINNER, "SELECT " GT_WINNER_COLUMNS ", CASE WHEN :with_code THEN c.blob END AS blob "             \
                 "FROM " GT_WINNER_TABLES " WHERE w.id = :winner")                                         \
   X(EACH_WINNER, "SELECT " GT_WINNER_COLUMNS " FROM " GT_WINNER_TABLES                                    \

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "cache/query.h"
@@ -121,8 +122,7 @@ static gt_status find_file(gt_cache *cache, bool *empty, gt_error *error) {
   return gt_fail(error, GT_IO, "%s: %s", path, strerror(errno));
 }
 
-// One number that a statement without values answers.
-static int ask(sqlite3 *db, const char *sql, int64_t *answer) {
+int gt_store_ask(sqlite3 *db, const char *sql, int64_t *answer) {
   sqlite3_stmt *statement = NULL;
   int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
   if (code == SQLITE_OK) code = sqlite3_step(statement);
@@ -131,8 +131,7 @@ static int ask(sqlite3 *db, const char *sql, int64_t *answer) {
   return code == SQLITE_ROW ? final : code == SQLITE_DONE ? SQLITE_ERROR : code;
 }
 
-// The file comes from anyone: its schema may run nothing of its own.
-static int distrust(gt_cache *cache) {
+int gt_store_distrust(gt_cache *cache) {
   sqlite3 *db = cache->db;
   int code = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   if (code == SQLITE_OK) code = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -148,12 +147,27 @@ static int distrust(gt_cache *cache) {
   return code;
 }
 
+// SQLite opens a file that it may not write for reading, and notices a folder without room for a journal only
+// at the first change: a run that measures for hours is to know before.
+static gt_status check_writable(const gt_cache *cache, gt_error *error) {
+  const char *slash = strrchr(cache->path, '/');
+  char *folder = slash ? gt_print("%.*s", (int)(slash - cache->path + 1), cache->path) : gt_strdup(".");
+  gt_status status = GT_OK;
+  if (access(folder, W_OK) != 0)
+    status = gt_fail(error, GT_IO, "%s: the folder cannot be written: %s", cache->path, strerror(errno));
+  else if (sqlite3_db_readonly(cache->db, "main"))
+    status = gt_fail(error, GT_IO, "%s: cannot be written: %s", cache->path,
+                     access(cache->path, W_OK) != 0 ? strerror(errno) : "opened for reading only");
+  free(folder);
+  return status;
+}
+
 // Fills a file that is empty, unless another process has done so meanwhile.
 static gt_status create(gt_cache *cache, gt_error *error) {
   gt_status status = gt_store_begin(cache, error);
   if (status != GT_OK) return status;
   int64_t tables = 0;
-  int code = ask(cache->db, "SELECT count(*) FROM sqlite_schema", &tables);
+  int code = gt_store_ask(cache->db, "SELECT count(*) FROM sqlite_schema", &tables);
   if (code == SQLITE_OK && tables == 0) code = sqlite3_exec(cache->db, gt_schema_sql, NULL, NULL, NULL);
   if (code != SQLITE_OK) status = gt_store_fail(cache, code, "making the tables", error);
   return gt_store_end(cache, status, error);
@@ -162,10 +176,10 @@ static gt_status create(gt_cache *cache, gt_error *error) {
 // Whether there is nothing in the database after all: a writer was killed while it made the tables.
 static gt_status is_blank(gt_cache *cache, bool *blank, gt_error *error) {
   int64_t pages = 0;
-  int code = ask(cache->db, "PRAGMA page_count", &pages);
+  int code = gt_store_ask(cache->db, "PRAGMA page_count", &pages);
   if (code == SQLITE_READONLY_ROLLBACK) {
     code = gt_store_recover(cache);
-    if (code == SQLITE_OK) code = ask(cache->db, "PRAGMA page_count", &pages);
+    if (code == SQLITE_OK) code = gt_store_ask(cache->db, "PRAGMA page_count", &pages);
   }
   *blank = pages == 0;
   return code == SQLITE_OK ? GT_OK : gt_store_fail(cache, code, "opening", error);
@@ -173,15 +187,15 @@ static gt_status is_blank(gt_cache *cache, bool *blank, gt_error *error) {
 
 static gt_status identify(gt_cache *cache, gt_error *error) {
   int64_t application_id = 0, version = 0;
-  int code = ask(cache->db, "PRAGMA application_id", &application_id);
-  if (code == SQLITE_OK) code = ask(cache->db, "PRAGMA user_version", &version);
+  int code = gt_store_ask(cache->db, "PRAGMA application_id", &application_id);
+  if (code == SQLITE_OK) code = gt_store_ask(cache->db, "PRAGMA user_version", &version);
   if (code != SQLITE_OK) return gt_store_fail(cache, code, "opening", error);
   if (application_id != GT_SCHEMA_APPLICATION_ID) return refuse(cache->path, error);
   if (version > GT_SCHEMA_VERSION) return refuse_newer(cache->path, version, error);
-  if (version < GT_SCHEMA_VERSION)
+  if (version < 1)
     return gt_fail(error, GT_CORRUPT, "%s: there never was a cache version %lld", cache->path,
                    (long long)version);
-  return GT_OK;
+  return version < GT_SCHEMA_VERSION ? gt_store_migrate(cache, error) : GT_OK;
 }
 
 static gt_status prepare(gt_cache *cache, gt_error *error) {
@@ -210,12 +224,13 @@ gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result,
 
   int flags = mode == GT_CACHE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   int code = connect_to(path, flags, &cache->db);
-  if (code == SQLITE_OK) code = distrust(cache);
+  if (code == SQLITE_OK) code = gt_store_distrust(cache);
   if (code != SQLITE_OK) {
     status = gt_store_fail(cache, code, "opening", error);
     goto done;
   }
-  status = is_blank(cache, &empty, error);
+  if (mode == GT_CACHE_WRITE) status = check_writable(cache, error);
+  if (status == GT_OK) status = is_blank(cache, &empty, error);
   if (status == GT_OK && empty)
     status = mode == GT_CACHE_WRITE ? create(cache, error) : refuse_empty(path, error);
   if (status == GT_OK) status = identify(cache, error);
@@ -245,7 +260,7 @@ int gt_store_recover(const gt_cache *cache) {
   sqlite3 *db = NULL;
   int64_t tables;
   int code = connect_to(cache->path, SQLITE_OPEN_READWRITE, &db);
-  if (code == SQLITE_OK) code = ask(db, "SELECT count(*) FROM sqlite_schema", &tables);
+  if (code == SQLITE_OK) code = gt_store_ask(db, "SELECT count(*) FROM sqlite_schema", &tables);
   sqlite3_close(db);
   return code;
 }

@@ -8,7 +8,7 @@
 #include "cache/statements.h"
 
 #define GT_SCHEMA_APPLICATION_ID 1198811250 // "Gthr", as in schema.sql
-#define GT_SCHEMA_VERSION 1
+#define GT_SCHEMA_VERSION 2
 
 #define GT_VALUE_MOST (128 << 20) // bytes of a text, blob or row
 
@@ -34,6 +34,15 @@ gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error);
 // Undoes what a killed writer left half-written, which a connection that only reads cannot. An SQLite result
 // code.
 int gt_store_recover(const gt_cache *cache);
+
+// One number that a statement without values answers. An SQLite result code.
+int gt_store_ask(sqlite3 *db, const char *sql, int64_t *answer);
+// The file comes from anyone: its schema may run nothing of its own. An SQLite result code.
+int gt_store_distrust(gt_cache *cache);
+
+// Brings a file of an older version to the present one (migrate.c). Where the cache is only read, a copy of
+// it in memory takes the file's place.
+gt_status gt_store_migrate(gt_cache *cache, gt_error *error);
 
 #define GT_UTC_SIZE 32
 // The present time, UTC, ISO 8601: "2025-01-31T12:00:00Z".

@@ -50,6 +50,18 @@ static bool parse_samples(const char *text, gt_trial *trial) {
   return good;
 }
 
+static void read_readings(gt_query *query, gt_readings *readings) {
+  readings->temperature_c = (int)gt_column_int(query, 0, INT_MAX);
+  readings->clock_mhz = (int)gt_column_int(query, 0, INT_MAX);
+  readings->memory_clock_mhz = (int)gt_column_int(query, 0, INT_MAX);
+}
+
+static void bind_readings(gt_query *query, const gt_readings *readings) {
+  gt_bind_int(query, ":temperature_c", readings->temperature_c);
+  gt_bind_int(query, ":clock_mhz", readings->clock_mhz);
+  gt_bind_int(query, ":memory_clock_mhz", readings->memory_clock_mhz);
+}
+
 static gt_status read_trial(gt_query *query, gt_trial *trial, gt_error *error) {
   *trial = (gt_trial){0};
   trial->configuration = gt_strdup(gt_column_text(query));
@@ -68,6 +80,8 @@ static gt_status read_trial(gt_query *query, gt_trial *trial, gt_error *error) {
   trial->registers = (int)gt_column_int(query, -1, INT_MAX);
   trial->lds_bytes = (int)gt_column_int(query, -1, INT_MAX);
   trial->scratch_bytes = (int)gt_column_int(query, -1, INT_MAX);
+  trial->noisy = gt_column_int(query, 0, 1);
+  read_readings(query, &trial->readings);
   gt_status status = gt_query_check(query, error);
   if (status != GT_OK) gt_trial_free(trial);
   return status;
@@ -78,7 +92,9 @@ static gt_status validate(const gt_trial *trial, gt_error *error) {
     return gt_fail(error, GT_USAGE, "a trial without a configuration cannot be stored");
   bool good = is_hash(trial->source_hash) && (unsigned)trial->outcome <= GT_OUTCOME_TIMEOUT &&
               gt_is_time(trial->median_us) && gt_is_time(trial->spread_us) && gt_is_time(trial->compile_ms) &&
-              trial->registers >= -1 && trial->lds_bytes >= -1 && trial->scratch_bytes >= -1;
+              trial->registers >= -1 && trial->lds_bytes >= -1 && trial->scratch_bytes >= -1 &&
+              trial->readings.temperature_c >= 0 && trial->readings.clock_mhz >= 0 &&
+              trial->readings.memory_clock_mhz >= 0;
   for (size_t i = 0; i < trial->n_samples; i++) good = good && gt_is_time(trial->samples_us[i]);
   if (good) return GT_OK;
   return gt_fail(error, GT_USAGE, "the trial of %s holds a number that cannot be", trial->configuration);
@@ -102,6 +118,8 @@ static gt_status put(gt_cache *cache, int64_t device, int64_t problem, const gt_
   gt_bind_int(&query, ":lds_bytes", trial->lds_bytes);
   gt_bind_int(&query, ":scratch_bytes", trial->scratch_bytes);
   gt_bind_text(&query, ":tried_at", now);
+  gt_bind_int(&query, ":noisy", trial->noisy);
+  bind_readings(&query, &trial->readings);
   return gt_query_run(&query, error);
 }
 
@@ -206,6 +224,140 @@ gt_status gt_cache_each_stored_trial(gt_cache *cache, const gt_fingerprint *devi
   gt_query_end(&query);
   return status;
 }
+
+// --- quarantine
+// -----------------------------------------------------------------------------------------------
+
+gt_status gt_cache_get_quarantined(gt_cache *cache, const gt_fingerprint *device, const char *source_hash,
+                                   gt_trial *trial, gt_error *error) {
+  *trial = (gt_trial){0};
+  int64_t model_id, device_id;
+  gt_status status = gt_key_model(cache, device, false, &model_id, error);
+  if (status == GT_OK) status = gt_key_device(cache, device, model_id, false, &device_id, error);
+  if (status != GT_OK) return status;
+  gt_query query = gt_query_begin(cache, GT_SQL_FIND_QUARANTINED);
+  gt_bind_int(&query, ":device", device_id);
+  gt_bind_text(&query, ":source_hash", source_hash);
+  bool row;
+  status = gt_query_step(&query, &row, error);
+  if (status == GT_OK)
+    status = row ? read_trial(&query, trial, error)
+                 : gt_fail(error, GT_NOT_FOUND, "%s: these kernels are not in quarantine", cache->path);
+  gt_query_end(&query);
+  return status;
+}
+
+gt_status gt_cache_each_quarantined(gt_cache *cache,
+                                    void (*visit)(void *context, const gt_quarantined *quarantined),
+                                    void *context, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_EACH_QUARANTINED);
+  gt_status status = GT_OK;
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    gt_trial trial;
+    status = read_trial(&query, &trial, error);
+    if (status != GT_OK) break;
+    gt_quarantined found = {.trial = &trial};
+    found.problem = gt_column_text(&query);
+    found.model = gt_column_text(&query);
+    found.pci_id = gt_column_text(&query);
+    found.driver = gt_column_text(&query);
+    found.compiler = gt_column_text(&query);
+    found.tried_at = gt_column_text(&query);
+    status = gt_query_check(&query, error);
+    if (status == GT_OK) visit(context, &found);
+    gt_trial_free(&trial);
+  }
+  gt_query_end(&query);
+  return status;
+}
+
+// --- rechecks
+// -------------------------------------------------------------------------------------------------
+
+static gt_status put_recheck_row(gt_cache *cache, int64_t device, int64_t problem, const gt_recheck *recheck,
+                                 const char *samples, gt_error *error) {
+  const gt_trial *trial = &recheck->trial;
+  char now[GT_UTC_SIZE];
+  gt_store_utc(now);
+  gt_query query = gt_query_begin(cache, GT_SQL_PUT_RECHECK);
+  gt_bind_int(&query, ":device", device);
+  gt_bind_int(&query, ":problem", problem);
+  gt_bind_text(&query, ":configuration", trial->configuration);
+  gt_bind_text(&query, ":outcome", gt_outcome_name(trial->outcome));
+  gt_bind_text(&query, ":message", trial->message ? trial->message : "");
+  gt_bind_text(&query, ":samples_us", samples);
+  gt_bind_real(&query, ":median_us", trial->median_us);
+  gt_bind_real(&query, ":spread_us", trial->spread_us);
+  gt_bind_real(&query, ":default_us", recheck->default_us);
+  gt_bind_real(&query, ":stored_us", recheck->stored_us);
+  gt_bind_real(&query, ":stored_default_us", recheck->stored_default_us);
+  gt_bind_int(&query, ":noisy", trial->noisy);
+  bind_readings(&query, &trial->readings);
+  gt_bind_text(&query, ":rechecked_at", now);
+  return gt_query_run(&query, error);
+}
+
+gt_status gt_cache_put_recheck(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                               const gt_recheck *recheck, gt_error *error) {
+  gt_status status = validate(&recheck->trial, error);
+  if (status == GT_OK && !(gt_is_time(recheck->default_us) && gt_is_time(recheck->stored_us) &&
+                           gt_is_time(recheck->stored_default_us)))
+    status = gt_fail(error, GT_USAGE, "the recheck of %s holds a time that cannot be",
+                     recheck->trial.configuration);
+  if (status == GT_OK) status = gt_store_begin(cache, error);
+  if (status != GT_OK) return status;
+  char *samples = print_samples(recheck->trial.samples_us, recheck->trial.n_samples);
+  int64_t model_id, device_id, problem_id;
+  status = gt_key_model(cache, device, true, &model_id, error);
+  if (status == GT_OK) status = gt_key_device(cache, device, model_id, true, &device_id, error);
+  if (status == GT_OK) status = gt_key_problem(cache, problem, true, &problem_id, error);
+  if (status == GT_OK) status = put_recheck_row(cache, device_id, problem_id, recheck, samples, error);
+  free(samples);
+  return gt_store_end(cache, status, error);
+}
+
+static gt_status read_recheck(gt_query *query, gt_recheck *recheck, gt_error *error) {
+  gt_trial *trial = &recheck->trial;
+  *recheck = (gt_recheck){.trial = {.registers = -1, .lds_bytes = -1, .scratch_bytes = -1}};
+  trial->configuration = gt_strdup(gt_column_text(query));
+  if (!gt_outcome_from_name(gt_column_text(query), &trial->outcome)) gt_column_bad(query);
+  trial->message = gt_strdup(gt_column_text(query));
+  if (!parse_samples(gt_column_text(query), trial)) gt_column_bad(query);
+  trial->median_us = gt_column_real(query);
+  trial->spread_us = gt_column_real(query);
+  recheck->default_us = gt_column_real(query);
+  recheck->stored_us = gt_column_real(query);
+  recheck->stored_default_us = gt_column_real(query);
+  trial->noisy = gt_column_int(query, 0, 1);
+  read_readings(query, &trial->readings);
+  return gt_query_check(query, error);
+}
+
+gt_status gt_cache_each_recheck(gt_cache *cache,
+                                void (*visit)(void *context, const char *model, const char *problem,
+                                              const char *rechecked_at, const gt_recheck *recheck),
+                                void *context, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_EACH_RECHECK);
+  gt_status status = GT_OK;
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    gt_recheck recheck;
+    status = read_recheck(&query, &recheck, error);
+    const char *at = gt_column_text(&query), *problem = gt_column_text(&query),
+               *model = gt_column_text(&query);
+    if (status == GT_OK) status = gt_query_check(&query, error);
+    if (status == GT_OK) visit(context, model, problem, at, &recheck);
+    gt_trial_free(&recheck.trial);
+  }
+  gt_query_end(&query);
+  return status;
+}
+
+// --- with their origin
+// -----------------------------------------------------------------------------------------
 
 gt_status gt_cache_each_trial_record(gt_cache *cache,
                                      gt_status (*visit)(void *context, const gt_record *record,

@@ -1,4 +1,5 @@
 #include <jansson.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "cache/origin.h"
 #include "cache/query.h"
 
-enum { WINNER_COLUMNS = 12 }; // of GT_WINNER_COLUMNS
+enum { WINNER_COLUMNS = 13 }; // of GT_WINNER_COLUMNS
 
 void gt_winner_free(gt_winner *winner) {
   free(winner->problem);
@@ -16,7 +17,41 @@ void gt_winner_free(gt_winner *winner) {
   free(winner->driver);
   free(winner->code);
   free(winner->tuned_at);
+  for (size_t i = 0; i < winner->n_ties; i++) free(winner->ties[i].configuration);
+  free(winner->ties);
   *winner = (gt_winner){0};
+}
+
+// A JSON array, as a string that the caller frees.
+static char *print_ties(const gt_winner *winner) {
+  json_t *array = json_array();
+  for (size_t i = 0; i < winner->n_ties; i++)
+    json_array_append_new(array, json_pack("{s:s, s:f, s:i}", "configuration", winner->ties[i].configuration,
+                                           "median_us", winner->ties[i].median_us, "registers",
+                                           winner->ties[i].registers));
+  char *text = json_dumps(array, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  json_decref(array);
+  return text;
+}
+
+static bool parse_ties(const char *text, gt_winner *winner) {
+  json_t *array = json_loads(text, 0, NULL);
+  bool good = json_is_array(array);
+  size_t count = json_array_size(array); // 0 for what is no array
+  winner->ties = gt_alloc(count * sizeof *winner->ties);
+  for (size_t i = 0; i < count && good; i++) {
+    const json_t *tie = json_array_get(array, i), *registers = json_object_get(tie, "registers");
+    const char *configuration = json_string_value(json_object_get(tie, "configuration"));
+    const json_t *us = json_object_get(tie, "median_us");
+    good = configuration && json_is_number(us) && gt_is_time(json_number_value(us)) &&
+           json_is_integer(registers) && json_integer_value(registers) >= -1 &&
+           json_integer_value(registers) <= INT_MAX;
+    if (good)
+      winner->ties[winner->n_ties++] =
+          (gt_tie){gt_strdup(configuration), json_number_value(us), (int)json_integer_value(registers)};
+  }
+  json_decref(array);
+  return good;
 }
 
 static bool parse_variant(const char *text, gt_variant *variant) {
@@ -49,6 +84,7 @@ static gt_status read_winner(gt_query *query, bool with_code, gt_winner *winner,
   winner->compiler = gt_strdup(gt_column_text(query));
   winner->driver = gt_strdup(gt_column_text(query));
   winner->tuned_at = gt_strdup(gt_column_text(query));
+  if (!parse_ties(gt_column_text(query), winner)) gt_column_bad(query);
   const char *hash = gt_column_text_or_null(query);
   if (hash) {
     if (strlen(hash) == GT_HASH_SIZE - 1)
@@ -196,6 +232,10 @@ static gt_status validate(const gt_winner *winner, const char *code_hash, gt_err
   if (!winner->variant.configuration)
     return gt_fail(error, GT_USAGE, "a winner without a configuration cannot be stored");
   const char *name = winner->variant.configuration;
+  for (size_t i = 0; i < winner->n_ties; i++)
+    if (!winner->ties[i].configuration || !gt_is_time(winner->ties[i].median_us) ||
+        winner->ties[i].registers < -1)
+      return gt_fail(error, GT_USAGE, "the winner %s has a tie that cannot be", name);
   if (!gt_is_time(winner->median_us) || !gt_is_time(winner->spread_us) || !gt_is_time(winner->default_us) ||
       !gt_is_time(winner->stream_us))
     return gt_fail(error, GT_USAGE, "the winner %s has a time that cannot be", name);
@@ -224,7 +264,7 @@ static gt_status drop_unused_code(gt_cache *cache, const char *hash, gt_error *e
 // What is stored of a winner, ready to be bound.
 typedef struct {
   int64_t model, problem, device;
-  const char *variant, *compiler, *driver, *code_hash, *tuned_at; // code_hash NULL: no code object
+  const char *variant, *compiler, *driver, *code_hash, *tuned_at, *ties; // code_hash NULL: no code object
 } winner_row;
 
 static gt_status put_row(gt_cache *cache, const winner_row *row, const gt_winner *winner, gt_error *error) {
@@ -241,6 +281,7 @@ static gt_status put_row(gt_cache *cache, const winner_row *row, const gt_winner
   gt_bind_text(&query, ":driver", row->driver);
   gt_bind_text(&query, ":code", row->code_hash);
   gt_bind_text(&query, ":tuned_at", row->tuned_at);
+  gt_bind_text(&query, ":ties", row->ties);
   return gt_query_run(&query, error);
 }
 
@@ -254,7 +295,7 @@ gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, con
 gt_status gt_cache_put_winner_record(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                                      const gt_winner *winner, const char *host, gt_error *error) {
   char now[GT_UTC_SIZE], hash[GT_HASH_SIZE] = "";
-  char *old_code = NULL, *variant = NULL;
+  char *old_code = NULL, *variant = NULL, *ties = NULL;
   gt_store_utc(now);
   if (winner->code) gt_hash(winner->code, winner->code_size, hash);
   gt_status status = validate(winner, hash, error);
@@ -269,13 +310,15 @@ gt_status gt_cache_put_winner_record(gt_cache *cache, const gt_fingerprint *devi
     goto done;
   }
 
+  ties = print_ties(winner);
   status = gt_store_begin(cache, error);
   if (status != GT_OK) goto done;
   winner_row row = {.variant = variant,
                     .compiler = winner->compiler ? winner->compiler : device->compiler,
                     .driver = winner->driver ? winner->driver : device->driver,
                     .code_hash = winner->code ? hash : NULL,
-                    .tuned_at = winner->tuned_at && winner->tuned_at[0] ? winner->tuned_at : now};
+                    .tuned_at = winner->tuned_at && winner->tuned_at[0] ? winner->tuned_at : now,
+                    .ties = ties};
   int64_t old_id;
   status = gt_key_model(cache, device, true, &row.model, error);
   if (status == GT_OK) status = gt_key_device(cache, device, row.model, true, &row.device, error);
@@ -293,6 +336,7 @@ done:
   gt_variant_free(&again);
   free(old_code);
   free(variant);
+  free(ties);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/options.h"
+#include "cli/recheck.h"
 #include "cli/table.h"
 #include "cli/trial.h"
 #include "exchange/validate.h"
@@ -47,14 +48,15 @@ static void on_winner(void *context, const gt_winner *winner) {
 }
 
 static void on_winner_json(void *context, const gt_winner *winner) {
-  json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:I, s:s, s:s, s:s}",
+  json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:I, s:s, s:s, s:s, s:o}",
                                            "problem", winner->problem, "model", winner->device,
                                            "configuration", winner->variant.configuration, "median_us",
                                            gt_json_number(winner->median_us), "spread_us", winner->spread_us,
                                            "default_us", gt_json_number(winner->default_us), "stream_us",
                                            gt_json_number(winner->stream_us), "code_bytes",
                                            (json_int_t)winner->code_size, "compiler", winner->compiler,
-                                           "driver", winner->driver, "tuned_at", winner->tuned_at));
+                                           "driver", winner->driver, "tuned_at", winner->tuned_at, "ties",
+                                           gt_ties_json(winner->ties, winner->n_ties)));
 }
 
 // Passes on the winners that the templates of this program would make other kernels for.
@@ -129,7 +131,7 @@ static gt_status list_winners(gt_cache *cache, const char *path, bool stale, boo
 static void on_trial(void *context, const gt_trial *trial) {
   gt_table *table = context;
   bool ok = trial->outcome == GT_OUTCOME_OK;
-  gt_table_cell(table, "%s", gt_outcome_name(trial->outcome));
+  gt_table_cell(table, "%s%s", gt_outcome_name(trial->outcome), trial->noisy ? ", noisy" : "");
   gt_table_cell(table, "%s", gt_microseconds(trial->median_us).text);
   gt_table_cell(table, "%s", ok ? gt_microseconds(trial->spread_us).text : "-");
   gt_table_cell(table, trial->registers >= 0 ? "%d" : "-", trial->registers);
@@ -165,18 +167,115 @@ static gt_status list_trials(gt_cache *cache, const gt_fingerprint *model, const
   return status;
 }
 
+// --- what crashed or hung
+// --------------------------------------------------------------------------------------------
+
+// "0000:03:00.0, driver 1, compiler 1", of a device in quarantine.
+static gt_buffer where_of(const gt_quarantined *found) {
+  gt_buffer where = {0};
+  gt_buffer_print(&where, "%s%s%s, %s", found->pci_id, *found->pci_id ? ", " : "", found->driver,
+                  found->compiler);
+  return where;
+}
+
+static void on_quarantined(void *context, const gt_quarantined *found) {
+  gt_table *table = context;
+  gt_buffer where = where_of(found);
+  gt_table_cell(table, "%s", gt_outcome_name(found->trial->outcome));
+  gt_table_cell(table, "%s", found->tried_at);
+  gt_table_cell(table, "%s", found->model);
+  gt_table_cell(table, "%s", where.data);
+  gt_table_cell(table, "%s", found->problem);
+  gt_table_cell(table, "%s  %s", found->trial->configuration, found->trial->message);
+  gt_buffer_free(&where);
+}
+
+static void on_quarantined_json(void *context, const gt_quarantined *found) {
+  json_array_append_new(context,
+                        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "outcome",
+                                  gt_outcome_name(found->trial->outcome), "tried_at", found->tried_at,
+                                  "model", found->model, "pci_id", found->pci_id, "driver", found->driver,
+                                  "compiler", found->compiler, "problem", found->problem, "configuration",
+                                  found->trial->configuration, "message", found->trial->message));
+}
+
+static gt_status list_quarantine(gt_cache *cache, bool as_json, gt_error *error) {
+  gt_table *table =
+      gt_table_new("outcome|tried|model|device, driver, compiler|problem|configuration", "llllll");
+  json_t *list = json_array();
+  gt_status status = GT_OK;
+  if (cache)
+    status = as_json ? gt_cache_each_quarantined(cache, on_quarantined_json, list, error)
+                     : gt_cache_each_quarantined(cache, on_quarantined, table, error);
+  if (status == GT_OK && as_json)
+    gt_print_json(json_pack("{s:O}", "quarantine", list));
+  else if (status == GT_OK && gt_table_rows(table)) {
+    gt_table_print(table, stdout);
+    printf("\nnot tried again on the same device with the same software; gathertune tune --retry PROBLEM "
+           "does\n");
+  } else if (status == GT_OK)
+    printf("nothing is in quarantine: nothing crashed or hung\n");
+  gt_table_free(table);
+  json_decref(list);
+  return status;
+}
+
+// --- rechecks
+// --------------------------------------------------------------------------------------------------------
+
+static void on_recheck(void *context, const char *model, const char *problem, const char *rechecked_at,
+                       const gt_recheck *recheck) {
+  gt_table *table = context;
+  gt_table_cell(table, "%s", rechecked_at);
+  gt_table_cell(table, "%s", model);
+  gt_table_cell(table, "%s", problem);
+  gt_recheck_cells(table, recheck);
+  gt_table_cell(table, "%s", recheck->trial.configuration);
+}
+
+static void on_recheck_json(void *context, const char *model, const char *problem, const char *rechecked_at,
+                            const gt_recheck *recheck) {
+  json_t *json = gt_recheck_json(recheck);
+  json_object_set_new(json, "problem", json_string(problem));
+  json_object_set_new(json, "model", json_string(model));
+  json_object_set_new(json, "rechecked_at", json_string(rechecked_at));
+  json_array_append_new(context, json);
+}
+
+static gt_status list_rechecks(gt_cache *cache, bool as_json, gt_error *error) {
+  gt_table *table = gt_table_new("rechecked|model|problem|" GT_RECHECK_HEADINGS "|configuration",
+                                 "lll" GT_RECHECK_ALIGNMENT "l");
+  json_t *list = json_array();
+  gt_status status = GT_OK;
+  if (cache)
+    status = as_json ? gt_cache_each_recheck(cache, on_recheck_json, list, error)
+                     : gt_cache_each_recheck(cache, on_recheck, table, error);
+  if (status == GT_OK && as_json)
+    gt_print_json(json_pack("{s:O}", "rechecks", list));
+  else if (status == GT_OK && gt_table_rows(table))
+    gt_table_print(table, stdout);
+  else if (status == GT_OK)
+    printf("nothing was rechecked yet; see gathertune tune --help\n");
+  gt_table_free(table);
+  json_decref(list);
+  return status;
+}
+
 // --- the command
 // -----------------------------------------------------------------------------------------------------
 
 int gt_command_list(int argc, char **argv) {
   const char *cache_path = NULL, *trials = NULL, *device = NULL, *model = NULL;
-  bool as_json = false, stale = false;
+  bool as_json = false, stale = false, quarantine = false, rechecks = false;
   const gt_option options[] = {
       {"stale", 0, GT_OPTION_FLAG, &stale, NULL,
        "only winners whose configuration renders to another source now, or to none"},
       {"trials", 0, GT_OPTION_TEXT, &trials, "PROBLEM", "every trial of a problem instead, with its outcome"},
       {"model", 0, GT_OPTION_TEXT, &model, "TEXT", "of trials: part of the model's name as list shows it"},
       {"device", 0, GT_OPTION_TEXT, &device, "DEVICE", "of trials: instead, the model of this device"},
+      {"quarantine", 0, GT_OPTION_FLAG, &quarantine, NULL,
+       "what crashed or hung instead, and is not tried again on its device with its software"},
+      {"rechecks", 0, GT_OPTION_FLAG, &rechecks, NULL, "what gathertune tune --recheck measured instead"},
       {"cache", 0, GT_OPTION_TEXT, &cache_path, "FILE", GT_HELP_CACHE},
       {"json", 0, GT_OPTION_FLAG, &as_json, NULL, GT_HELP_JSON},
       {0},
@@ -184,7 +283,9 @@ int gt_command_list(int argc, char **argv) {
   const gt_usage usage = {
       .command = "list",
       .arguments = "",
-      .about = "Shows the winners in the cache by GPU model, or every trial of one problem.",
+      .about = "Shows the winners in the cache by GPU model, every trial of one problem, what is in "
+               "quarantine, or\n"
+               "rechecks of winners.",
       .options = options,
       .takes_problem = true,
       .examples = "  gathertune list\n"
@@ -194,13 +295,12 @@ int gt_command_list(int argc, char **argv) {
   char **arguments;
   int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
   if (result != GT_CONTINUE) return result;
-  if (trials && stale) {
-    gt_complain("list: --stale is about winners, and --trials about a problem");
-    return 2;
-  }
-  if (count || (!trials && (device || model)) || (device && model)) {
+  int kinds = (trials != NULL) + quarantine + rechecks + stale;
+  if (count || kinds > 1 || (!trials && (device || model)) || (device && model)) {
     if (count)
       gt_complain("list: takes no argument '%s'; see gathertune list --help", arguments[0]);
+    else if (kinds > 1)
+      gt_complain("list: only one of --stale, --trials, --quarantine and --rechecks at a time");
     else
       gt_complain("list: --device or --model goes with --trials PROBLEM");
     return 2;
@@ -215,7 +315,11 @@ int gt_command_list(int argc, char **argv) {
   if (status == GT_OK && trials) {
     status = gt_model_choose(cache, device, model, &fingerprint, &error);
     if (status == GT_OK) status = list_trials(cache, &fingerprint, &problem, as_json, &error);
-  } else if (status == GT_OK)
+  } else if (status == GT_OK && quarantine)
+    status = list_quarantine(cache, as_json, &error);
+  else if (status == GT_OK && rechecks)
+    status = list_rechecks(cache, as_json, &error);
+  else if (status == GT_OK)
     status = list_winners(cache, path, stale, as_json, &error);
   if (status != GT_OK) gt_complain_error(&error);
   gt_cache_close(cache);

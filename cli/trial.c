@@ -51,8 +51,10 @@ void gt_trial_print(const char *problem, const gt_trial *trial) {
   if (trial->message && *trial->message) printf(": %s", trial->message);
   putchar('\n');
   if (trial->outcome == GT_OUTCOME_OK)
-    printf("  %-10s %s µs, spread %.2f µs, %zu samples\n", "time", gt_microseconds(trial->median_us).text,
-           trial->spread_us, trial->n_samples);
+    printf("  %-10s %s µs, spread %.2f µs, %zu samples%s\n", "time", gt_microseconds(trial->median_us).text,
+           trial->spread_us, trial->n_samples, trial->noisy ? ", noisy" : "");
+  print_if_known("at", trial->readings.temperature_c ? trial->readings.temperature_c : -1, " °C");
+  print_if_known("clock", trial->readings.clock_mhz ? trial->readings.clock_mhz : -1, " MHz");
   if (trial->compile_ms > 0) printf("  %-10s %.1f ms\n", "compiling", trial->compile_ms);
   print_if_known("registers", trial->registers, "");
   print_if_known("shared", trial->lds_bytes, " bytes per block");
@@ -63,6 +65,21 @@ static json_t *known(int value) {
   return value >= 0 ? json_integer(value) : json_null();
 }
 
+json_t *gt_readings_json(const gt_readings *readings) {
+  return json_pack("{s:o, s:o, s:o}", "temperature_c", gt_json_number(readings->temperature_c), "clock_mhz",
+                   gt_json_number(readings->clock_mhz), "memory_clock_mhz",
+                   gt_json_number(readings->memory_clock_mhz));
+}
+
+json_t *gt_ties_json(const gt_tie *ties, size_t count) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < count; i++)
+    json_array_append_new(list,
+                          json_pack("{s:s, s:f, s:o}", "configuration", ties[i].configuration, "median_us",
+                                    ties[i].median_us, "registers", known(ties[i].registers)));
+  return list;
+}
+
 json_t *gt_trial_json(const gt_trial *trial) {
   json_t *samples = json_array();
   for (size_t i = 0; i < trial->n_samples; i++)
@@ -70,13 +87,14 @@ json_t *gt_trial_json(const gt_trial *trial) {
   char *original = gt_trial_duplicate_of(trial);
   json_t *duplicate_of = original ? json_string(original) : json_null();
   free(original);
-  return json_pack("{s:s, s:o, s:s, s:s, s:o, s:f, s:b, s:f, s:o, s:o, s:o, s:o}", "configuration",
+  return json_pack("{s:s, s:o, s:s, s:s, s:o, s:f, s:b, s:f, s:o, s:o, s:o, s:o, s:b, s:o}", "configuration",
                    trial->configuration, "duplicate_of", duplicate_of, "outcome",
                    gt_outcome_name(trial->outcome), "message", trial->message ? trial->message : "",
                    "median_us", gt_json_number(trial->median_us), "spread_us", trial->spread_us, "checked",
                    trial->checked, "compile_ms", trial->compile_ms, "registers", known(trial->registers),
                    "lds_bytes", known(trial->lds_bytes), "scratch_bytes", known(trial->scratch_bytes),
-                   "samples_us", samples);
+                   "samples_us", samples, "noisy", trial->noisy, "readings",
+                   gt_readings_json(&trial->readings));
 }
 
 void gt_trial_complain(const char *problem, const char *device, const gt_trial *trial) {

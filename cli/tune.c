@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/recheck.h"
 #include "cli/suite.h"
 #include "cli/table.h"
 #include "cli/trial.h"
@@ -30,7 +31,7 @@ typedef struct {
 
 typedef struct {
   const char *cache_path, *device, *suite, *config;
-  bool json, skip_unknown;
+  bool json, skip_unknown, recheck;
   int64_t budget, seed, compile_jobs; // compile_jobs < 0: not given
   gt_tune_options tune;
   gt_workshop_options limits;
@@ -68,7 +69,7 @@ static gt_status collect(session *s, char **arguments, int count) {
     }
   }
   if (s->suite && gt_suite_read(&s->problems, s->suite, s->skip_unknown) != GT_OK) status = GT_USAGE;
-  if (status != GT_OK || s->problems.count) return status;
+  if (status != GT_OK || s->problems.count || (s->recheck && !s->suite)) return status;
   if (s->suite)
     gt_complain("tune: no problems in %s", s->suite);
   else
@@ -101,7 +102,8 @@ static void on_progress(void *context, const gt_tune_progress *now) {
   gt_progress_show(&s->progress, now);
 }
 
-// What an interrupted problem has to show is the best so far.
+// What a problem that was interrupted, or whose results could not be stored any more, has to show is the best
+// so far.
 static void take_best_so_far(row *r) {
   if (r->tuned.configuration) return;
   r->tuned.configuration = r->best;
@@ -133,10 +135,8 @@ static gt_status tune_all(session *s, gt_generator *generator, gt_workshop *work
     if (next->status == GT_OK) continue;
     worst = next->status;
     snprintf(next->message, sizeof next->message, "%s", error.text);
-    if (worst == GT_INTERRUPTED) {
-      take_best_so_far(next);
-      break;
-    }
+    if (worst == GT_INTERRUPTED || worst == GT_IO) take_best_so_far(next);
+    if (worst == GT_INTERRUPTED) break;
     gt_complain("%s: %s", next->problem, error.text);
     if (!goes_on(worst)) break;
   }
@@ -185,7 +185,7 @@ static void print_table(const session *s, const gt_fingerprint *device, const ch
   for (size_t i = 0; i < s->n_rows; i++) {
     const gt_tuned *t = &s->rows[i].tuned;
     const char *none = t->empty ? "empty problem: nothing to launch" : "none";
-    const char *note = s->rows[i].status == GT_INTERRUPTED ? " (so far)" : "";
+    const char *note = s->rows[i].status == GT_OK || !t->configuration ? "" : " (so far)";
     gt_table_cell(table, "%s", s->rows[i].problem);
     gt_table_cell(table, "%s", gt_microseconds(t->default_us).text);
     gt_table_cell(table, "%s", gt_microseconds(t->best_us).text);
@@ -199,8 +199,14 @@ static void print_table(const session *s, const gt_fingerprint *device, const ch
   for (size_t i = 0; i < s->n_rows; i++) {
     const gt_tuned *t = &s->rows[i].tuned;
     if (t->empty) continue;
-    printf("%s: %zu of %zu configurations tried, %zu failed, %zu cached, %zu duplicates\n",
-           s->rows[i].problem, t->tried, t->space, t->failed, t->cached, t->duplicates);
+    printf("%s: %zu of %zu configurations tried, %zu failed, %zu cached, %zu duplicates, %zu tied with the "
+           "winner%s\n",
+           s->rows[i].problem, t->tried, t->space, t->failed, t->cached, t->duplicates, t->n_ties,
+           t->noisy ? ", whose times are noisy" : "");
+    if (t->quarantined)
+      printf("  %zu in quarantine were not tried, since they crashed or hung before: gathertune list "
+             "--quarantine shows them, --retry tries them again\n",
+             t->quarantined);
     if (t->seconds > 0)
       printf("  device busy %.0f %% of %.1f s, %.1f s waiting for compilers; %zu sources compiled, %zu code "
              "objects reused\n",
@@ -220,6 +226,9 @@ static json_t *row_json(const row *r) {
   json_object_set_new(json, "tried", json_integer((json_int_t)t->tried));
   json_object_set_new(json, "failed", json_integer((json_int_t)t->failed));
   json_object_set_new(json, "cached", json_integer((json_int_t)t->cached));
+  json_object_set_new(json, "quarantined", json_integer((json_int_t)t->quarantined));
+  json_object_set_new(json, "noisy", json_boolean(t->noisy));
+  json_object_set_new(json, "ties", gt_ties_json(t->ties, t->n_ties));
   json_object_set_new(json, "duplicates", json_integer((json_int_t)t->duplicates));
   json_object_set_new(json, "compiled", json_integer((json_int_t)t->compiled));
   json_object_set_new(json, "code_reused", json_integer((json_int_t)t->reused));
@@ -294,6 +303,11 @@ static int run(session *s) {
   if (status != GT_OK) goto complain;
   if (cache_path) store = open_code_store(cache_path);
   gt_workshop_use_store(workshop, store);
+  if (s->recheck) {
+    status = gt_recheck_all(generator, workshop, cache, &s->problems, &s->tune.timing, s->json);
+    result = status == GT_INTERRUPTED ? GT_EXIT_INTERRUPTED : gt_exit_code(status);
+    goto done;
+  }
   s->rows = gt_alloc(s->problems.count * sizeof *s->rows);
   status = tune_all(s, generator, workshop, cache);
   print_result(s, workshop, cache_path);
@@ -343,6 +357,9 @@ int gt_command_tune(int argc, char **argv) {
        "(default: exhaustive when the budget allows it, else bayes)"},
       {"seed", 0, GT_OPTION_COUNT, &s.seed, "N", "of the search's choices"},
       {"retry", 0, GT_OPTION_FLAG, &s.tune.retry, NULL, "try again what is in the cache, failures included"},
+      {"recheck", 0, GT_OPTION_FLAG, &s.recheck, NULL,
+       "search nothing, but time stored winners once more beside the default and report drift;\n"
+       "without a problem, all of the device's model"},
       {"warm", 0, GT_OPTION_FLAG, &s.tune.timing.warm, NULL,
        "time with warm device caches, and keep nothing (default: cold)"},
       {"batch-us", 0, GT_OPTION_NUMBER, &s.tune.timing.batch_us, "US",
@@ -382,6 +399,12 @@ int gt_command_tune(int argc, char **argv) {
   if (s.compile_jobs == 0 || s.compile_jobs > MOST_COMPILE_JOBS) {
     gt_complain("tune: --compile-jobs takes a whole number of 1 to %d, not '%lld'", MOST_COMPILE_JOBS,
                 (long long)s.compile_jobs);
+    return 2;
+  }
+  if (s.recheck && (s.config || s.budget || s.seed || s.tune.families || s.tune.strategy || s.tune.retry ||
+                    s.tune.timing.warm)) {
+    gt_complain("tune: --recheck searches nothing: it goes without --budget, --families, --strategy, --seed, "
+                "--retry, --warm and --config");
     return 2;
   }
   s.limits.compile_jobs = s.compile_jobs > 0 ? (int)s.compile_jobs : gt_workshop_compile_jobs();

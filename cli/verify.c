@@ -15,6 +15,7 @@ typedef struct {
   const char *path, *device, *family, *config, *id, *layout;
   int64_t configurations; // of each family, its default among them; 0: all
   int64_t gap;            // elements after each stretch of grad_output; 0: it is dense
+  int64_t every;          // of so many cases, the first only
   bool json;
   const char *device_text;
   gt_generator *generator;
@@ -203,7 +204,7 @@ static gt_status verify_all(session *s, const gt_oracle *oracle, gt_error *error
   gt_progress_start(&s->progress);
   for (size_t i = 0; i < oracle->count && status == GT_OK; i++) {
     const gt_oracle_case *one = &oracle->cases[i];
-    if (s->id && strcmp(s->id, one->id) != 0) continue;
+    if (s->id ? strcmp(s->id, one->id) != 0 : i % (size_t)s->every != 0) continue;
     found = true;
     char text[160];
     snprintf(text, sizeof text, "case %zu of %zu: %s, %zu passed, %zu failed", i + 1, oracle->count, one->id,
@@ -251,11 +252,12 @@ done:
 }
 
 int gt_command_verify(int argc, char **argv) {
-  session s = {.device = "auto", .configurations = 4};
+  session s = {.device = "auto", .configurations = 4, .every = 1};
   const gt_option options[] = {
       {"cases", 0, GT_OPTION_TEXT, &s.path, "FILE.jsonl",
        "the cases; their arrays lie beside them in FILE.bin"},
       {"case", 0, GT_OPTION_TEXT, &s.id, "ID", "only this case"},
+      {"every", 0, GT_OPTION_COUNT, &s.every, "N", "only each N-th case (default 1: all)"},
       {"device", 0, GT_OPTION_TEXT, &s.device, "DEVICE", GT_HELP_DEVICE},
       {"family", 0, GT_OPTION_TEXT, &s.family, "FAMILY", "only this family (default: all that do the case)"},
       {"layout", 0, GT_OPTION_TEXT, &s.layout, "LAYOUT", "only nchw or only nhwc (default: both)"},
@@ -288,6 +290,10 @@ int gt_command_verify(int argc, char **argv) {
   }
   if (s.layout && strcmp(s.layout, "nchw") != 0 && strcmp(s.layout, "nhwc") != 0) {
     gt_complain("verify: --layout takes nchw or nhwc, not '%s'", s.layout);
+    return 2;
+  }
+  if (s.every < 1) {
+    gt_complain("verify: --every takes 1 and more, not %lld", (long long)s.every);
     return 2;
   }
   if (s.gap > GT_LARGEST_GAP) {

@@ -4,6 +4,7 @@
 #include "device/code_object.h"
 #include "device/cuda_compile.h"
 #include "device/cuda_device.h"
+#include "device/sensors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -310,6 +311,14 @@ static gt_status cuda_elapsed(gt_device *device, int from, int to, double *micro
   return status;
 }
 
+static gt_readings cuda_readings(gt_device *device) {
+  char pci_id[32];
+  if (!device->cuda->cuDeviceGetPCIBusId ||
+      device->cuda->cuDeviceGetPCIBusId(pci_id, sizeof pci_id, device->device) != CUDA_SUCCESS)
+    return (gt_readings){0};
+  return gt_sensors_nvml(pci_id);
+}
+
 extern const gt_backend gt_backend_cuda;
 const gt_backend gt_backend_cuda = {
     .version = GT_BACKEND_VERSION,
@@ -342,6 +351,7 @@ const gt_backend gt_backend_cuda = {
     .captured = gt_cuda_captured,
     .replay = gt_cuda_replay,
     .drop = gt_cuda_drop,
+    .readings = cuda_readings,
 };
 
 #else

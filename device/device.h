@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "device/fingerprint.h"
 
-#define GT_BACKEND_VERSION 3
+#define GT_BACKEND_VERSION 4
 #define GT_MAX_EVENTS 8
 
 typedef struct gt_device gt_device;
@@ -99,6 +99,9 @@ typedef struct {
   // Optional: the traffic of the kernels that have ended since the last call; kernels before the first call count nowhere,
   // and from it on they may be slower. GT_UNSUPPORTED where the device does not count, as real ones do not.
   gt_status (*traffic)(gt_device *device, gt_traffic *traffic, gt_error *error);
+
+  // Optional: what the device's sensors say at this moment.
+  gt_readings (*readings)(gt_device *device);
 } gt_backend;
 
 // The back ends of this build, in the order in which `auto` prefers them: hip, cuda, opencl; then recorded.

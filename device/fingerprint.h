@@ -23,15 +23,22 @@ typedef struct {
   char driver[128], runtime[128], compiler[128];
   // Limits that kernels are generated within.
   gt_target target;
-  int wave_size;             // 64, 32; 1 on a CPU
+  int wave_size; // 64, 32; 1 on a CPU
   int max_threads_per_block;
   int64_t lds_bytes_per_block;
   int64_t last_level_cache_bytes; // 256 MiB on MI300X
   bool is_cpu;
 } gt_fingerprint;
 
+// What a device's sensors say; 0 where the platform does not tell.
+typedef struct {
+  int temperature_c;               // °C, of the hottest place that is told
+  int clock_mhz, memory_clock_mhz; // MHz
+} gt_readings;
+
 // The fingerprint of a device of which only the architecture is known: what `generate --arch` renders for.
-// False when the architecture is not known: gfx90a, gfx942, gfx950, … with optional :feature± suffixes; sm_70 … sm_121.
+// False when the architecture is not known: gfx90a, gfx942, gfx950, … with optional :feature± suffixes; sm_70
+// … sm_121.
 bool gt_fingerprint_for_arch(const char *arch, gt_fingerprint *fingerprint);
 
 #endif

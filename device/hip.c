@@ -4,6 +4,7 @@
 #include "device/code_object.h"
 #include "device/hip_compile.h"
 #include "device/hip_device.h"
+#include "device/sensors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -356,6 +357,14 @@ static gt_status hip_traffic(gt_device *device, gt_traffic *traffic, gt_error *e
   return GT_OK;
 }
 
+static gt_readings hip_readings(gt_device *device) {
+  char pci_id[32];
+  if (!device->hip->hipDeviceGetPCIBusId ||
+      device->hip->hipDeviceGetPCIBusId(pci_id, sizeof pci_id, device->index) != hipSuccess)
+    return (gt_readings){0};
+  return gt_sensors_amdgpu(GT_SYSFS, pci_id);
+}
+
 extern const gt_backend gt_backend_hip;
 const gt_backend gt_backend_hip = {
     .version = GT_BACKEND_VERSION,
@@ -389,6 +398,7 @@ const gt_backend gt_backend_hip = {
     .replay = gt_hip_replay,
     .drop = gt_hip_drop,
     .traffic = hip_traffic,
+    .readings = hip_readings,
 };
 
 #else

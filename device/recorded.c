@@ -1,8 +1,10 @@
 // The recorded back end: memory of the host, a clock that only launches move, and failures on demand.
 #include "device/recorded.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,6 +290,15 @@ static gt_status recorded_fill(gt_device *device, gt_address to, uint32_t word, 
 
 // --- launches and times --------------------------------------------------------------------------
 
+static void note_launch(const char *path, const char *configuration) {
+  char *line = gt_print("%s\n", configuration);
+  int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  // In one write: the process may be killed before and after, not within.
+  if (file < 0 || write(file, line, strlen(line)) < 0) perror(path);
+  if (file >= 0) close(file);
+  free(line);
+}
+
 static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uint32_t grid[3],
                                  const uint32_t block[3], const gt_arguments *arguments, gt_error *error) {
   (void)arguments;
@@ -303,6 +314,8 @@ static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uin
   if (threads > most)
     return gt_fail(error, GT_LAUNCH, "recorded: %" PRIu64 " threads per block are more than %" PRIu64,
                    threads, most);
+  if (kernel->launches == 0 && device->script.journal)
+    note_launch(device->script.journal, module->configuration);
   switch (module->rule ? module->rule->action : GT_ACTION_RUN) {
   case GT_ACTION_CRASH:
     abort();
@@ -310,6 +323,9 @@ static gt_status recorded_launch(gt_device *device, gt_kernel *kernel, const uin
     hang();
   case GT_ACTION_EXIT:
     _exit(3);
+  case GT_ACTION_KILL:
+    raise(SIGKILL);
+    break;
   case GT_ACTION_LAUNCH_ERROR:
     return gt_fail(error, GT_LAUNCH, "recorded: the kernel does not launch: the script says so");
   case GT_ACTION_DEVICE_LOST:
@@ -348,6 +364,10 @@ static gt_status recorded_elapsed(gt_device *device, int from, int to, double *m
   return check(device, error);
 }
 
+static gt_readings recorded_readings(gt_device *device) {
+  return device->script.readings;
+}
+
 const gt_backend gt_backend_recorded = {
     .version = GT_BACKEND_VERSION,
     .name = "recorded",
@@ -374,4 +394,5 @@ const gt_backend gt_backend_recorded = {
     .synchronize = recorded_synchronize,
     .mark = recorded_mark,
     .elapsed = recorded_elapsed,
+    .readings = recorded_readings,
 };

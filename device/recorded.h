@@ -5,6 +5,8 @@
 //     "default_us": 100.0,
 //     "hashed": [50.0, 200.0],
 //     "compile_ms": 150, "check_ms": 40,
+//     "readings": {"temperature_c": 61, "clock_mhz": 2100, "memory_clock_mhz": 1300},
+//     "journal": "launched.txt",
 //     "rules": [
 //       {"match": "taps:block=256", "problem": "dtype=f16", "us": 12.5},
 //       {"match": "vx=8", "action": "crash"},
@@ -20,6 +22,9 @@
 // hashed       [low, high]: instead, a time between the two that follows from the configuration's text.
 // compile_ms   How long compiling really takes, in milliseconds: the process sleeps. 0 when absent.
 // check_ms     The same for the first launch of each loaded kernel, which is that of the check.
+// readings     What its sensors say; 0, unknown, for what is absent.
+// journal      A file that each loaded kernel's first launch, which is that of the check, adds a line to: the
+//              text of its configuration.
 // rules        The first rule that matches a kernel's source decides. `match` is part of the text of the
 //              configuration and `problem` part of that of the problem; an absent one matches everything.
 //              A rule has at least one of `us`, `samples`, `action` and `compile_ms`, and not both of the
@@ -32,6 +37,7 @@
 //              crash          the launch aborts the process
 //              hang           the launch never returns
 //              exit           the launch ends the process with status 3
+//              kill           the launch ends the process with SIGKILL, as somebody outside would
 //              launch_error   the launch fails with GT_LAUNCH
 //              device_lost    the launch fails with GT_DEVICE_LOST, and so does all that follows
 //              compile_error  compiling fails with GT_COMPILE

@@ -230,9 +230,26 @@ static gt_status take_rules(place *at, const json_t *array, gt_recorded_script *
   return status;
 }
 
+static gt_status take_readings(place *at, const json_t *object, gt_readings *readings) {
+  static const char *const names[] = {"temperature_c", "clock_mhz", "memory_clock_mhz", NULL};
+  int *const values[] = {&readings->temperature_c, &readings->clock_mhz, &readings->memory_clock_mhz};
+  if (!object) return GT_OK;
+  snprintf(at->where, sizeof at->where, "readings: ");
+  gt_status status = check_keys(at, object, names);
+  for (size_t i = 0; !status && names[i]; i++) {
+    const json_t *value = json_object_get(object, names[i]);
+    json_int_t integer = json_integer_value(value);
+    if (value && (!json_is_integer(value) || integer < 0 || integer > INT_MAX))
+      status = refuse(at, "'%s': not a whole number from 0", names[i]);
+    *values[i] = (int)integer;
+  }
+  at->where[0] = 0;
+  return status;
+}
+
 static gt_status take_document(place *at, const json_t *document, gt_recorded_script *script) {
-  static const char *const known[] = {"fingerprint", "default_us", "hashed", "compile_ms",
-                                      "check_ms",    "rules",      NULL};
+  static const char *const known[] = {"fingerprint", "default_us", "hashed", "compile_ms", "check_ms",
+                                      "readings",    "journal",    "rules",  NULL};
   const json_t *hashed = json_object_get(document, "hashed");
   gt_status status = check_keys(at, document, known);
   script->default_microseconds = 100;
@@ -243,6 +260,8 @@ static gt_status take_document(place *at, const json_t *document, gt_recorded_sc
     status = take_delay(at, "compile_ms", json_object_get(document, "compile_ms"), &script->compile_seconds);
   if (!status)
     status = take_delay(at, "check_ms", json_object_get(document, "check_ms"), &script->check_seconds);
+  if (!status) status = take_readings(at, json_object_get(document, "readings"), &script->readings);
+  if (!status) status = take_text(at, document, "journal", &script->journal);
   if (!status && hashed) {
     if (json_array_size(hashed) != 2) return refuse(at, "'hashed': not an array of two times");
     for (size_t i = 0; !status && i < 2; i++)

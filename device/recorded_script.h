@@ -13,6 +13,7 @@
   X(CRASH, "crash")                 \
   X(HANG, "hang")                   \
   X(EXIT, "exit")                   \
+  X(KILL, "kill")                   \
   X(COMPILE_ERROR, "compile_error") \
   X(COMPILE_HANG, "compile_hang")   \
   X(COMPILE_CRASH, "compile_crash") \
@@ -39,6 +40,8 @@ typedef struct {
   double default_microseconds;
   double hashed[2]; // both 0 when absent
   double compile_seconds, check_seconds; // that compiling and checks really take
+  gt_readings readings;
+  const char *journal; // path, NULL: none
   gt_recorded_rule *rules;
   size_t n_rules;
 } gt_recorded_script;

@@ -171,6 +171,11 @@ static gt_status on_winner(void *context, const gt_record *record, const gt_winn
   copy.compiler = gt_strdup(winner->compiler);
   copy.driver = gt_strdup(winner->driver);
   copy.tuned_at = gt_strdup(winner->tuned_at);
+  copy.ties = gt_alloc((winner->n_ties + 1) * sizeof *copy.ties);
+  for (size_t i = 0; i < winner->n_ties; i++) {
+    copy.ties[i] = winner->ties[i];
+    copy.ties[i].configuration = gt_strdup(winner->ties[i].configuration);
+  }
   if (winner->code) copy.code = memcpy(gt_alloc(winner->code_size), winner->code, winner->code_size);
   gt_collection_add_winner(r->collection, gt_collection_device(r->collection, &record->device), r->from,
                            record->host, &copy);

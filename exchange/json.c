@@ -26,24 +26,36 @@ static json_t *trial_json(const gt_collected_trial *t, size_t device) {
   json_t *samples = json_array();
   for (size_t i = 0; i < trial->n_samples; i++)
     json_array_append_new(samples, json_real(trial->samples_us[i]));
-  return json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:o, s:f, s:f, s:b, s:f, s:i, s:i, s:i, s:s, s:s}",
-                   "device", (json_int_t)device, "problem", t->problem, "configuration", trial->configuration,
-                   "source_hash", trial->source_hash, "outcome", gt_outcome_name(trial->outcome), "message",
-                   trial->message ? trial->message : "", "samples_us", samples, "median_us", trial->median_us,
-                   "spread_us", trial->spread_us, "checked", (int)trial->checked, "compile_ms",
-                   trial->compile_ms, "registers", trial->registers, "lds_bytes", trial->lds_bytes,
-                   "scratch_bytes", trial->scratch_bytes, "tried_at", t->tried_at, "host", t->host);
+  return json_pack(
+      "{s:I, s:s, s:s, s:s, s:s, s:s, s:o, s:f, s:f, s:b, s:f, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:s, s:s}",
+      "device", (json_int_t)device, "problem", t->problem, "configuration", trial->configuration,
+      "source_hash", trial->source_hash, "outcome", gt_outcome_name(trial->outcome), "message",
+      trial->message ? trial->message : "", "samples_us", samples, "median_us", trial->median_us, "spread_us",
+      trial->spread_us, "checked", (int)trial->checked, "compile_ms", trial->compile_ms, "registers",
+      trial->registers, "lds_bytes", trial->lds_bytes, "scratch_bytes", trial->scratch_bytes, "noisy",
+      (int)trial->noisy, "temperature_c", trial->readings.temperature_c, "clock_mhz",
+      trial->readings.clock_mhz, "memory_clock_mhz", trial->readings.memory_clock_mhz, "tried_at",
+      t->tried_at, "host", t->host);
+}
+
+static json_t *ties_json(const gt_winner *winner) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < winner->n_ties; i++)
+    json_array_append_new(list, json_pack("{s:s, s:f, s:i}", "configuration", winner->ties[i].configuration,
+                                          "median_us", winner->ties[i].median_us, "registers",
+                                          winner->ties[i].registers));
+  return list;
 }
 
 static json_t *winner_json(const gt_collected_winner *w, size_t device, bool with_code) {
   const gt_winner *winner = &w->winner;
   json_t *code = with_code && winner->code ? json_string(winner->code_hash) : json_null();
-  return json_pack("{s:I, s:s, s:o, s:f, s:f, s:f, s:f, s:s, s:s, s:o, s:s, s:s}", "device",
+  return json_pack("{s:I, s:s, s:o, s:f, s:f, s:f, s:f, s:o, s:s, s:s, s:o, s:s, s:s}", "device",
                    (json_int_t)device, "problem", winner->problem, "variant",
                    gt_variant_to_json(&winner->variant), "median_us", winner->median_us, "spread_us",
                    winner->spread_us, "default_us", winner->default_us, "stream_us", winner->stream_us,
-                   "compiler", winner->compiler, "driver", winner->driver, "code", code, "tuned_at",
-                   winner->tuned_at, "host", w->host);
+                   "ties", ties_json(winner), "compiler", winner->compiler, "driver", winner->driver, "code",
+                   code, "tuned_at", winner->tuned_at, "host", w->host);
 }
 
 static void add_code(json_t *codes, const gt_winner *winner) {
@@ -179,15 +191,18 @@ static gt_status read_trial(reader *r, json_t *json, gt_error *error) {
   json_int_t device;
   const char *problem, *configuration, *hash, *outcome, *message, *at, *host;
   json_t *samples;
-  int checked;
+  int checked, noisy;
   json_error_t reason;
-  if (json_unpack_ex(json, &reason, JSON_STRICT,
-                     "{s:I, s:s, s:s, s:s, s:s, s:s, s:o, s:F, s:F, s:b, s:F, s:i, s:i, s:i, s:s, s:s}",
-                     "device", &device, "problem", &problem, "configuration", &configuration, "source_hash",
-                     &hash, "outcome", &outcome, "message", &message, "samples_us", &samples, "median_us",
-                     &trial.median_us, "spread_us", &trial.spread_us, "checked", &checked, "compile_ms",
-                     &trial.compile_ms, "registers", &trial.registers, "lds_bytes", &trial.lds_bytes,
-                     "scratch_bytes", &trial.scratch_bytes, "tried_at", &at, "host", &host) != 0)
+  if (json_unpack_ex(
+          json, &reason, JSON_STRICT,
+          "{s:I, s:s, s:s, s:s, s:s, s:s, s:o, s:F, s:F, s:b, s:F, s:i, s:i, s:i, s:b, s:i, s:i, s:i, s:s, "
+          "s:s}",
+          "device", &device, "problem", &problem, "configuration", &configuration, "source_hash", &hash,
+          "outcome", &outcome, "message", &message, "samples_us", &samples, "median_us", &trial.median_us,
+          "spread_us", &trial.spread_us, "checked", &checked, "compile_ms", &trial.compile_ms, "registers",
+          &trial.registers, "lds_bytes", &trial.lds_bytes, "scratch_bytes", &trial.scratch_bytes, "noisy",
+          &noisy, "temperature_c", &trial.readings.temperature_c, "clock_mhz", &trial.readings.clock_mhz,
+          "memory_clock_mhz", &trial.readings.memory_clock_mhz, "tried_at", &at, "host", &host) != 0)
     return refuse(r, GT_USAGE, error, reason.text);
   gt_status status = check_record(r, device, problem, at, host, error);
   if (status != GT_OK) return status;
@@ -200,13 +215,15 @@ static gt_status read_trial(reader *r, json_t *json, gt_error *error) {
   bool good = (!*hash || is_hash(hash)) && gt_outcome_from_name(outcome, &trial.outcome) &&
               gt_is_time(trial.median_us) && gt_is_time(trial.spread_us) && gt_is_time(trial.compile_ms) &&
               trial.registers >= -1 && trial.lds_bytes >= -1 && trial.scratch_bytes >= -1 &&
-              read_samples(samples, &trial);
+              trial.readings.temperature_c >= 0 && trial.readings.clock_mhz >= 0 &&
+              trial.readings.memory_clock_mhz >= 0 && read_samples(samples, &trial);
   if (!good) {
     gt_trial_free(&trial);
     return refuse(r, GT_CORRUPT, error, "a hash, an outcome, a time or a count that cannot be");
   }
   memcpy(trial.source_hash, hash, strlen(hash) + 1);
   trial.checked = checked;
+  trial.noisy = noisy;
   trial.configuration = gt_strdup(configuration);
   trial.message = gt_strdup(message);
   gt_collection_add_trial(r->collection, r->devices[device], r->from, problem, at, host, &trial);
@@ -235,18 +252,40 @@ static gt_status read_code(const reader *r, const json_t *codes, const char *has
   return GT_OK;
 }
 
+static bool read_ties(json_t *array, gt_winner *winner) {
+  size_t i;
+  json_t *json;
+  if (!json_is_array(array)) return false;
+  winner->ties = gt_alloc((json_array_size(array) + 1) * sizeof *winner->ties);
+  json_array_foreach(array, i, json) {
+    const char *text;
+    gt_tie *tie = &winner->ties[winner->n_ties];
+    gt_configuration parsed;
+    if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:F, s:i}", "configuration", &text, "median_us",
+                       &tie->median_us, "registers", &tie->registers) != 0 ||
+        !gt_is_time(tie->median_us) || tie->registers < -1 ||
+        gt_configuration_parse(text, &parsed, NULL) != GT_OK)
+      return false;
+    gt_configuration_free(&parsed);
+    tie->configuration = gt_strdup(text);
+    winner->n_ties++;
+  }
+  return true;
+}
+
 static gt_status read_winner(reader *r, json_t *json, const json_t *codes, gt_error *error) {
   gt_winner winner = {0};
   json_int_t device;
   const char *problem, *compiler, *driver, *at, *host;
-  json_t *variant, *code;
+  json_t *variant, *code, *ties;
   json_error_t reason;
   gt_error why = {0};
-  if (json_unpack_ex(
-          json, &reason, JSON_STRICT, "{s:I, s:s, s:o, s:F, s:F, s:F, s:F, s:s, s:s, s:o, s:s, s:s}",
-          "device", &device, "problem", &problem, "variant", &variant, "median_us", &winner.median_us,
-          "spread_us", &winner.spread_us, "default_us", &winner.default_us, "stream_us", &winner.stream_us,
-          "compiler", &compiler, "driver", &driver, "code", &code, "tuned_at", &at, "host", &host) != 0)
+  if (json_unpack_ex(json, &reason, JSON_STRICT,
+                     "{s:I, s:s, s:o, s:F, s:F, s:F, s:F, s:o, s:s, s:s, s:o, s:s, s:s}", "device", &device,
+                     "problem", &problem, "variant", &variant, "median_us", &winner.median_us, "spread_us",
+                     &winner.spread_us, "default_us", &winner.default_us, "stream_us", &winner.stream_us,
+                     "ties", &ties, "compiler", &compiler, "driver", &driver, "code", &code, "tuned_at", &at,
+                     "host", &host) != 0)
     return refuse(r, GT_USAGE, error, reason.text);
   gt_status status = check_record(r, device, problem, at, host, error);
   if (status == GT_OK &&
@@ -255,6 +294,8 @@ static gt_status read_winner(reader *r, json_t *json, const json_t *codes, gt_er
     status = refuse(r, GT_CORRUPT, error, "a time that cannot be");
   if (status == GT_OK && gt_variant_from_json(variant, &winner.variant, &why) != GT_OK)
     status = refuse(r, GT_CORRUPT, error, why.text);
+  if (status == GT_OK && !read_ties(ties, &winner))
+    status = refuse(r, GT_CORRUPT, error, "a tie that cannot be");
   if (status == GT_OK && !json_is_null(code) && !json_is_string(code))
     status = refuse(r, GT_USAGE, error, "\"code\" is neither a hash nor null");
   if (status == GT_OK && json_is_string(code))

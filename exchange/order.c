@@ -65,6 +65,10 @@ int gt_order_trials(const gt_fingerprint *devices, const gt_collected_trial *a, 
   DECIDE(COMPARE(one->registers, other->registers));
   DECIDE(COMPARE(one->lds_bytes, other->lds_bytes));
   DECIDE(COMPARE(one->scratch_bytes, other->scratch_bytes));
+  DECIDE(COMPARE(one->noisy, other->noisy));
+  DECIDE(COMPARE(one->readings.temperature_c, other->readings.temperature_c));
+  DECIDE(COMPARE(one->readings.clock_mhz, other->readings.clock_mhz));
+  DECIDE(COMPARE(one->readings.memory_clock_mhz, other->readings.memory_clock_mhz));
   return strcmp(a->host, b->host);
 }
 
@@ -82,6 +86,16 @@ static int variants(const gt_variant *a, const gt_variant *b) {
   DECIDE(COMPARE(a->workspace_fixed, b->workspace_fixed));
   DECIDE(COMPARE(a->workspace_per_outer, b->workspace_per_outer));
   return COMPARE(a->reproducible, b->reproducible);
+}
+
+static int ties(const gt_winner *a, const gt_winner *b) {
+  DECIDE(COMPARE(a->n_ties, b->n_ties));
+  for (size_t i = 0; i < a->n_ties; i++) {
+    DECIDE(strcmp(a->ties[i].configuration, b->ties[i].configuration));
+    DECIDE(COMPARE(a->ties[i].median_us, b->ties[i].median_us));
+    DECIDE(COMPARE(a->ties[i].registers, b->ties[i].registers));
+  }
+  return 0;
 }
 
 gt_interval gt_winner_interval(const gt_winner *winner) {
@@ -106,5 +120,6 @@ int gt_order_winners(const gt_fingerprint *devices, const gt_collected_winner *a
   DECIDE(texts(one->driver, other->driver));
   DECIDE(COMPARE(one->default_us, other->default_us));
   DECIDE(COMPARE(one->stream_us, other->stream_us));
+  DECIDE(ties(one, other));
   return strcmp(a->host, b->host);
 }

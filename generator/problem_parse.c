@@ -298,7 +298,12 @@ static bool too_many(const gt_problem *problem, const int64_t sizes[GT_AXES]) {
 }
 
 static gt_status check_elements(const gt_problem *problem, gt_error *error) {
-  if (!too_many(problem, problem->in) && !too_many(problem, problem->out)) return GT_OK;
+  if (!too_many(problem, problem->in) && !too_many(problem, problem->out)) {
+    // Kernels number outer slices with 32 bits.
+    if (gt_problem_outer(problem) < (int64_t)1 << 31) return GT_OK;
+    return gt_fail(error, GT_USAGE, "problem: key 'n': 2^31 slices and more (n%s); call it in parts",
+                   problem->layout == GT_NCHW ? " times c" : "");
+  }
   return gt_fail(error, GT_USAGE, "problem: key '%s': the tensor has more than 2^46 elements",
                  too_many(problem, problem->in) ? "in" : "out");
 }

@@ -11,20 +11,18 @@ local gradient = use "gradient"
 -- rows are aligned to such vectors. Where they are not, tiles may still agree on it (if their first rows do), and then vectors may straddle
 -- the row's ends, and the tensor's.
 local function alignment(c, p)
-  local x, y, n_out = tiling.make(p, 3, c.vx), tiling.make(p, 2, c.vy), p.axes[3].n_out
+  local n_out, x, y = p.axes[3].n_out, register_tile.tilings(c, p)
   local aligned = x.starts and 1 or vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), x.step)
   local result = { widest = aligned, straddles = false, shift = function() return x.offset or 0 end }
   local deep = p.axes[1].n_in > 1 or p.axes[1].n_out > 1
   if x.starts or y.starts or deep or p.strided or p.dtype_bytes > 4 or c.rows == "rolled" then return result end
   local widest = vector.common_power(16 // p.dtype_bytes, p.out_slice, x.step, y.step * n_out)
   if widest <= aligned then return result end
-  local same = widest // vector.common_power(widest, n_out) -- rows until the shift comes again
-  if -y.offset > same or y.step * (y.tiles - 1) + y.offset + y.width > p.axes[2].n_out + same or p.axes[2].n_out < 2 * same then return result end
-  return { widest = widest, straddles = true, same = same, shift = function(r) return (y.offset + r) * n_out + x.offset end }
+  return { widest = widest, straddles = true, shift = function(r) return (y.offset + r) * n_out + x.offset end }
 end
 
--- The loads of row r of a window: a list of {column, elements, clamped}, each as wide as alignment allows. Columns that may lie outside of
--- the axis are loaded one by one, from a clamped place.
+-- The loads of row r of a window: a list of {column, elements, outside}, each as wide as alignment allows. Columns that may lie outside of
+-- the axis (`outside`) are loaded one by one.
 local function exact_loads(x, a, r)
   local loads, column = {}, 0
   while column < x.width do
@@ -37,21 +35,21 @@ local function exact_loads(x, a, r)
       return true
     end
     while n > 1 and not fits() do n = n // 2 end
-    loads[#loads + 1] = { column = column, elements = n, clamped = x.clamped[column] }
+    loads[#loads + 1] = { column = column, elements = n, outside = x.clamped[column] }
     column = column + n
   end
   return loads
 end
 
 -- The same by aligned vectors only, which bring neighbours of the window too. In aligned rows a vector lies inside of the axis or outside
--- of it as a whole; in the latter case it is loaded from the nearest place, and none of its elements counts.
+-- of it as a whole.
 local function vector_loads(x, a, r)
   local n = a.straddles and a.widest or vector.common_power(a.widest, x.n_out)
   if n == 1 then return nil end
   local loads, column = {}, -(a.shift(r) % n)
   while column < x.width do
     local outside = x.offset + column < 0 or x.offset + x.step * (x.tiles - 1) + column + n > x.n_out
-    loads[#loads + 1] = { column = column, elements = n, clamped = outside and not a.straddles }
+    loads[#loads + 1] = { column = column, elements = n, outside = outside and not a.straddles }
     column = column + n
   end
   return loads
@@ -59,7 +57,7 @@ end
 
 -- The loads of all rows that are unrolled (else: of any row), from 0 on.
 local function row_loads(c, p, halo, a)
-  local x, y = tiling.make(p, 3, c.vx), tiling.make(p, 2, c.vy)
+  local x, y = register_tile.tilings(c, p)
   local rows, count = {}, 0
   for r = 0, c.rows == "rolled" and 0 or y.width - 1 do
     rows[r] = (halo == "vector" and vector_loads or exact_loads)(x, a, r)
@@ -74,7 +72,7 @@ local family = {
   products = register_tile.products,
   limits = { cpu = 384, gpu = 1536 },
   values = function(c, p)
-    return register_tile.sums(c, p) + register_tile.weights(c, p) + tiling.make(p, 3, c.vx).width
+    return register_tile.sums(c, p) + register_tile.weights(c, p) + register_tile.tilings(c, p).width
   end,
 }
 

@@ -60,7 +60,8 @@ static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
 
   // A CPU's memory is the host's, which others use too.
   int64_t most = (int64_t)(free_bytes / 100 * (bench->open->fingerprint.is_cpu ? 25 : 95)) / per_outer;
-  if (!whole && most >= 1) outer = smaller(outer, most);
+  // Where the problem is cut anyway, workspaces, which are cut with it, get as much as the buffers.
+  if (!whole && most >= 1 && most < outer) outer = most > 1 ? most / 2 : 1;
   int slots = whole ? 1
                     : wanted_slots(bench->open, gt_guarded_total(outer * moved_per_outer, 1),
                                    gt_guarded_total(outer * per_outer, 1), free_bytes);

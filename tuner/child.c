@@ -1,6 +1,7 @@
 #include "tuner/child.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -338,6 +339,19 @@ static const char *signal_name(int signal) {
   default:
     return "";
   }
+}
+
+bool gt_child_was_disturbed(const gt_child *child) {
+  if (child->exited) return child->exit_signal == SIGKILL || child->exit_signal == SIGTERM;
+  char path[64], line[512] = "";
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)child->process.pid);
+  FILE *file = fopen(path, "re");
+  if (!file) return false;
+  size_t length = fread(line, 1, sizeof line - 1, file);
+  fclose(file);
+  line[length] = 0;
+  const char *state = strrchr(line, ')'); // "PID (NAME) STATE ..."
+  return state && state[1] && state[2] == 'T';
 }
 
 void gt_child_epitaph(const gt_child *child, gt_buffer *text) {

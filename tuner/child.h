@@ -51,6 +51,10 @@ gt_child_event gt_child_wait(gt_child *child, double seconds, json_t **message, 
 // The same without waiting: GT_CHILD_TIMEOUT when there is nothing.
 gt_child_event gt_child_look(gt_child *child, json_t **message, gt_buffer *payload);
 
+// Whether something outside stopped or killed the process (SIGSTOP, SIGKILL, SIGTERM), which what it ran
+// cannot be blamed for: somebody did, or the kernel when memory ran short.
+bool gt_child_was_disturbed(const gt_child *child);
+
 // How the process ended, "killed by signal 11 (SIGSEGV)", and the last lines that it wrote on stderr.
 void gt_child_epitaph(const gt_child *child, gt_buffer *text);
 void gt_child_last_words(const gt_child *child, gt_buffer *text);

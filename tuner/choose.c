@@ -24,10 +24,27 @@ static bool is_preferred(const gt_trial *one, const gt_trial *other) {
   return a != b ? a < b : strcmp(one->configuration, other->configuration) < 0;
 }
 
-int gt_choose(const gt_trial *trials, size_t count, int incumbent) {
+static int fastest(const gt_trial *trials, size_t count) {
   int best = -1;
   for (size_t i = 0; i < count; i++)
     if (is_timed(&trials[i]) && (best < 0 || trials[i].median_us < trials[best].median_us)) best = (int)i;
+  return best;
+}
+
+size_t gt_choose_ties(const gt_trial *trials, size_t count, int winner, size_t *ties) {
+  int best = fastest(trials, count);
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    if ((int)i == winner || !is_timed(&trials[i]) || gt_choose_beats(&trials[best], &trials[i])) continue;
+    size_t at = found++;
+    for (; at > 0 && is_preferred(&trials[i], &trials[ties[at - 1]]); at--) ties[at] = ties[at - 1];
+    ties[at] = i;
+  }
+  return found;
+}
+
+int gt_choose(const gt_trial *trials, size_t count, int incumbent) {
+  int best = fastest(trials, count);
   if (best < 0) return -1;
   if (incumbent >= 0 && is_timed(&trials[incumbent]) && !gt_choose_beats(&trials[best], &trials[incumbent]))
     return incumbent;

@@ -22,4 +22,8 @@ bool gt_choose_beats(const gt_trial *one, const gt_trial *other);
 // the stored winner, or -1.
 int gt_choose(const gt_trial *trials, size_t count, int incumbent);
 
+// Indices of the trials that are tied with the fastest, other than the winner, in the order of preference;
+// returns how many. `ties` has room for count.
+size_t gt_choose_ties(const gt_trial *trials, size_t count, int winner, size_t *ties);
+
 #endif

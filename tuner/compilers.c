@@ -19,7 +19,8 @@ typedef struct {
   char source_hash[GT_HASH_SIZE];
   char *source; // until it is compiled
   job_state state;
-  bool finished; // state == DONE, for the loop to watch
+  bool finished;  // state == DONE, for the loop to watch
+  bool disturbed; // its process was stopped or killed from outside, once
   gt_compiled result;
 } job;
 
@@ -130,13 +131,17 @@ static bool start(gt_compilers *all, compiler *c) {
   return true;
 }
 
-// A process is lost. What it was compiling when it had its device open is what it died of.
+// A process is lost. What it was compiling when it had its device open is what it died of, unless it was
+// stopped or killed from outside.
 static void lose(gt_compilers *all, compiler *c, gt_status status, const char *how) {
   gt_buffer words = {0}, failure = {0};
   gt_buffer_print(&failure, "%s", how);
   gt_child_last_words(c->child, &words);
   if (words.length) gt_buffer_print(&failure, "; its last words: %s", words.data);
-  if (c->opened && c->job) {
+  if (c->opened && c->job && !c->job->disturbed && gt_child_was_disturbed(c->child)) {
+    c->job->disturbed = true;
+    c->job->state = WAITING;
+  } else if (c->opened && c->job) {
     gt_buffer_print(&c->job->result.message, "%s", failure.data);
     finish(c->job, status);
   } else if (!c->opened) {
@@ -296,6 +301,21 @@ static job *ask(gt_compilers *all, const gt_variant *variant) {
 void gt_compilers_ask(gt_compilers *all, const gt_variant *variant) {
   ask(all, variant);
   (void)gt_child_loop_run(all->loop, 0, NULL); // on its way at once
+}
+
+void gt_compilers_provide(gt_compilers *all, const gt_variant *variant, const void *code, size_t size) {
+  job *j = find(all, variant->source_hash);
+  if (j && j->finished && j->result.status == GT_OK) return;
+  if (j && j->state == RUNNING) return; // it will be there soon
+  if (!j) {
+    j = gt_alloc(sizeof *j);
+    memcpy(j->source_hash, variant->source_hash, sizeof j->source_hash);
+    trim(all);
+    add_job(all, j);
+  }
+  gt_buffer_clear(&j->result.message);
+  gt_buffer_append(&j->result.code, code, size);
+  finish(j, GT_OK);
 }
 
 static bool any_runs(const gt_compilers *all) {

@@ -40,6 +40,9 @@ void gt_compilers_use_store(gt_compilers *all, gt_code_store *store);
 // under way.
 void gt_compilers_ask(gt_compilers *all, const gt_variant *variant);
 
+// Takes code that was compiled elsewhere as that of a variant, which needs no source then.
+void gt_compilers_provide(gt_compilers *all, const gt_variant *variant, const void *code, size_t size);
+
 // Waits for a variant's code, which is asked for if it was not. *compiled is valid until the next call of
 // gt_compilers_ask or gt_compilers_get. GT_INTERRUPTED; or why no compiler process can be had.
 gt_status gt_compilers_get(gt_compilers *all, const gt_variant *variant, const gt_compiled **compiled,

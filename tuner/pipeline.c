@@ -89,12 +89,28 @@ static gt_status find_cached(const gt_pipeline *pipeline, prospect *p, gt_error 
   return status == GT_NOT_FOUND ? GT_OK : status;
 }
 
+// What crashed or hung before, for another problem, as if that had been a trial of this one.
+static gt_status find_quarantined(const gt_pipeline *pipeline, prospect *p, gt_error *error) {
+  gt_trial found;
+  gt_status status = gt_cache_get_quarantined(pipeline->options.cache, pipeline->device,
+                                              p->variant.source_hash, &found, error);
+  if (status != GT_OK) return status == GT_NOT_FOUND ? GT_OK : status;
+  p->cached = found;
+  free(p->cached.configuration);
+  p->cached.configuration = gt_strdup(p->variant.configuration);
+  p->cached.message = gt_print("in quarantine: %s", found.message);
+  free(found.message);
+  return GT_OK;
+}
+
 static void look_at(gt_pipeline *pipeline, size_t index) {
   const gt_agenda_item *item = item_at(pipeline, index);
   prospect *p = &pipeline->prospects[index];
   gt_status status = gt_render(pipeline->options.generator, item->configuration, pipeline->options.problem,
                                pipeline->device, &p->variant, &p->error);
   if (status == GT_OK && !pipeline->options.retry) status = find_cached(pipeline, p, &p->error);
+  if (status == GT_OK && !pipeline->options.retry && !p->cached.configuration)
+    status = find_quarantined(pipeline, p, &p->error);
   p->error.status = status; // a cache without the trial left a text there
   if (status != GT_OK) return;
   identify(&p->variant, item->bound, p->variant.source_hash, p->source_identity);

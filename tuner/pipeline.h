@@ -1,8 +1,9 @@
 // The trials of an agenda, one after the other on the device, while the next ones are rendered and compiled.
 //
 // Trials are made in the agenda's order, however long compiling takes, so that a run's sequence and what it
-// finds do not depend on it. A configuration that was tried before is taken from the cache. One that renders
-// to the kernels of an earlier one of this agenda, as sources or as code objects, becomes its duplicate.
+// finds do not depend on it. A configuration that was tried before is taken from the cache, and one whose
+// kernels are in quarantine (cache/cache.h) is not tried. One that renders to the kernels of an earlier one
+// of this agenda, as sources or as code objects, becomes its duplicate.
 #ifndef GT_TUNER_PIPELINE_H
 #define GT_TUNER_PIPELINE_H
 

@@ -8,6 +8,12 @@
 #include "base/clock.h"
 
 #define MAX_BATCH 16384 // launch sequences: against a timer that stands still
+#define PROBE_PART 8 // a probe is a batch of at least this part of batch_us: longer than the timer's errors
+// Microseconds of a launch sequence that probes judge. The first, small batches of shorter ones may take as
+// long as the host's launching, where later ones do not (tuner/bench.h).
+#define FAIR_US 50
+#define PROBES 2 // slow ones in a row that end timing
+#define FEW 3    // samples that do, where the probe did not
 
 void gt_timing_defaults(gt_timing_options *options) {
   *options = (gt_timing_options){
@@ -61,8 +67,14 @@ bool gt_samples_steady(const gt_samples *samples, size_t last, double tolerance)
   return gt_spread(values, last, median) <= tolerance * median;
 }
 
-gt_status gt_timing_calibrate(const gt_timing_options *options, gt_batch batch, void *context, int *count,
-                              gt_error *error) {
+static bool is_slow_probe(const gt_timing_options *options, double us, int count) {
+  return options->drop_us > 0 && us >= options->batch_us / PROBE_PART && us / count >= FAIR_US &&
+         us / count > options->drop_us;
+}
+
+// Samples are those of slow probes, up to now.
+static gt_status calibrate(const gt_timing_options *options, gt_batch batch, void *context, int *count,
+                           gt_samples *samples, gt_error *error) {
   double start = gt_seconds();
   for (*count = 1;; *count *= 2) {
     double us;
@@ -73,15 +85,30 @@ gt_status gt_timing_calibrate(const gt_timing_options *options, gt_batch batch, 
       status = batch(context, 1, &us, error);
       if (status != GT_OK) return status;
     }
-    if (us >= options->batch_us || *count >= MAX_BATCH || gt_seconds() - start > options->max_seconds)
+    if (is_slow_probe(options, us, *count))
+      gt_samples_add(samples, us / *count);
+    else
+      samples->count = 0;
+    if (samples->count >= PROBES || us >= options->batch_us || *count >= MAX_BATCH ||
+        gt_seconds() - start > options->max_seconds)
       return GT_OK;
   }
+}
+
+gt_status gt_timing_calibrate(const gt_timing_options *options, gt_batch batch, void *context, int *count,
+                              gt_error *error) {
+  gt_timing_options patient = *options;
+  gt_samples none = {0};
+  patient.drop_us = 0;
+  return calibrate(&patient, batch, context, count, &none, error);
 }
 
 gt_status gt_timing_run(const gt_timing_options *options, gt_batch batch, void *context, gt_samples *samples,
                         gt_error *error) {
   int count;
-  gt_status status = gt_timing_calibrate(options, batch, context, &count, error);
+  gt_status status = calibrate(options, batch, context, &count, samples, error);
+  if (status != GT_OK || samples->count >= PROBES) return status;
+  samples->count = 0;
   double start = gt_seconds();
   size_t least = options->min_batches > 0 ? (size_t)options->min_batches : 1;
   while (status == GT_OK) {
@@ -90,10 +117,12 @@ gt_status gt_timing_run(const gt_timing_options *options, gt_batch batch, void *
     if (status != GT_OK) break;
     gt_samples_add(samples, us / count);
     if (gt_samples_steady(samples, least, options->tolerance)) break;
-    if (samples->count >= (size_t)options->max_batches || gt_seconds() - start > options->max_seconds) break;
-    if (options->drop_us > 0 && samples->count >= 3 &&
+    if (options->drop_us > 0 && samples->count >= FEW &&
         gt_median(samples->us, samples->count) > options->drop_us)
       break;
+    samples->noisy =
+        samples->count >= (size_t)options->max_batches || gt_seconds() - start > options->max_seconds;
+    if (samples->noisy) break;
   }
   return status;
 }

@@ -2,9 +2,12 @@
 //
 // A batch is doubled until it takes batch_us, which also warms the device up. Then each batch gives one
 // sample, its time over its launch sequences; timing ends when the last min_batches samples lie close
-// together, or at max_batches or max_seconds. All samples are kept. Location and spread are the median and
-// the median absolute deviation times 1.4826 (which estimates the standard deviation of normal samples):
-// single disturbed batches move neither.
+// together, or at max_batches or max_seconds, and then they are called noisy. All samples are kept. Location
+// and spread are the median and the median absolute deviation times 1.4826 (which estimates the standard
+// deviation of normal samples): single disturbed batches move neither.
+//
+// What is slower than drop_us is rejected in two stages. The batches that look for the size of a batch are a
+// probe: two in a row that are slow end it, and are its samples. Later, three samples do.
 //
 // tuner/bench.h says how a batch is launched: short ones as replays of graphs, so that a sample is the
 // device's time and not the host's, and with rotating buffers, so that caches are cold.
@@ -26,6 +29,7 @@ double gt_median_error(double spread, size_t count);
 typedef struct {
   double *us; // microseconds per launch sequence
   size_t count, capacity;
+  bool noisy; // timing ended at its limits, before they were steady
 } gt_samples;
 void gt_samples_add(gt_samples *samples, double us);
 void gt_samples_free(gt_samples *samples);

@@ -122,6 +122,11 @@ static void take_judgement(gt_session *session, gt_result *result) {
   gt_buffer_free(&what);
 }
 
+static gt_readings read_sensors(const gt_session *session) {
+  const gt_open_device *open = &session->open;
+  return open->backend->readings ? open->backend->readings(open->device) : (gt_readings){0};
+}
+
 static gt_status time_variant(gt_session *session, gt_loaded *loaded, const gt_timing_options *timing,
                               gt_result *result, gt_error *error) {
   session->progress(session->context, "time");
@@ -129,6 +134,7 @@ static gt_status time_variant(gt_session *session, gt_loaded *loaded, const gt_t
   double start = gt_seconds();
   gt_status status = gt_timing_run(timing, gt_loaded_batch, loaded, &result->samples, error);
   result->device_s += gt_seconds() - start;
+  if (status == GT_OK) result->readings = read_sensors(session);
   return status;
 }
 
@@ -251,7 +257,13 @@ void gt_session_retime(gt_session *session, const gt_built *variants, size_t cou
     }
     if (steady || gt_seconds() - start > timing->max_seconds * (double)count) break;
   }
-  for (size_t i = 0; i < count; i++) gt_loaded_close(&loaded[i]);
+  gt_readings readings = read_sensors(session);
+  for (size_t i = 0; i < count; i++) {
+    results[i].readings = readings;
+    results[i].samples.noisy =
+        !gt_samples_steady(&results[i].samples, (size_t)timing->min_batches, timing->tolerance);
+    gt_loaded_close(&loaded[i]);
+  }
   free(loaded);
   free(batch);
 }

@@ -24,6 +24,7 @@ typedef struct {
   gt_samples samples;
   gt_kernel_info info;
   double device_s; // launching, waiting for the device, reading from it and timing; not loading or comparing
+  gt_readings readings; // right after timing
   bool checked;
 } gt_result;
 void gt_result_free(gt_result *result); // harmless on a zeroed one

@@ -43,6 +43,8 @@ void gt_tune_defaults(gt_tune_options *options) {
 void gt_tuned_free(gt_tuned *tuned) {
   free(tuned->configuration);
   free(tuned->note);
+  for (size_t i = 0; i < tuned->n_ties; i++) free(tuned->ties[i].configuration);
+  free(tuned->ties);
   *tuned = (gt_tuned){0};
 }
 
@@ -82,6 +84,8 @@ static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *t
     t->best = (int)(trial - t->trials);
     t->best_us = trial->median_us;
   }
+  t->tuned->quarantined +=
+      cached && (trial->outcome == GT_OUTCOME_CRASH || trial->outcome == GT_OUTCOME_TIMEOUT);
   if (!item->candidate) return;
   t->tuned->tried++;
   t->tuned->failed += trial->outcome != GT_OUTCOME_OK;
@@ -196,6 +200,8 @@ static gt_status store_winner(tuning *t, final_round *final, int which, gt_error
                       .spread_us = trial->spread_us,
                       .default_us = t->default_us,
                       .stream_us = t->stream_us,
+                      .ties = t->tuned->ties,
+                      .n_ties = t->tuned->n_ties,
                       .code = compiled->code.data,
                       .code_size = compiled->code.length};
   memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
@@ -209,6 +215,16 @@ static void report(tuning *t, const char *configuration, double best_us, double 
   t->tuned->best_spread_us = spread_us;
   t->tuned->default_us = t->default_us;
   t->tuned->stream_us = t->stream_us;
+}
+
+static void take_ties(gt_tuned *tuned, const final_round *final, int winner) {
+  size_t ties[FINALISTS + 2], count = gt_choose_ties(final->trials, final->count, winner, ties);
+  tuned->ties = gt_alloc((count + 1) * sizeof *tuned->ties);
+  for (size_t i = 0; i < count; i++) {
+    const gt_trial *trial = &final->trials[ties[i]];
+    tuned->ties[tuned->n_ties++] =
+        (gt_tie){gt_strdup(trial->configuration), trial->median_us, trial->registers};
+  }
 }
 
 // Times the finalists side by side and stores the winner.
@@ -241,6 +257,8 @@ static gt_status run_final(tuning *t, const gt_winner *incumbent, gt_error *erro
   }
   report(t, final.trials[winner].configuration, final.trials[winner].median_us,
          final.trials[winner].spread_us);
+  t->tuned->noisy = final.trials[winner].noisy;
+  take_ties(t->tuned, &final, winner);
   status = store_winner(t, &final, winner, error);
 
 done:
@@ -326,6 +344,10 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
     if (incumbent.default_us > 0) t.default_us = incumbent.default_us;
     if (incumbent.stream_us > 0) t.stream_us = incumbent.stream_us;
     report(&t, incumbent.variant.configuration, incumbent.median_us, incumbent.spread_us);
+    tuned->ties = incumbent.ties;
+    tuned->n_ties = incumbent.n_ties;
+    incumbent.ties = NULL;
+    incumbent.n_ties = 0;
   } else {
     status = run_final(&t, &incumbent, error);
   }

@@ -33,7 +33,11 @@ typedef struct {
 typedef struct {
   char *configuration; // winner, NULL for an empty problem or when nothing was right
   double best_us, best_spread_us, default_us, stream_us;
+  bool noisy;   // the winner's samples were not steady
+  gt_tie *ties; // that were as fast as the winner, as in gt_winner
+  size_t n_ties;
   size_t tried, failed, cached; // trials
+  size_t quarantined;           // of all, those not tried since they crashed or hung before
   size_t duplicates;            // of those tried, with kernels that another one had: not timed again
   size_t compiled, reused;      // sources; code objects that were kept from earlier runs
   // Of this run's own trials and final, 0 when there were none: from the first trial on; that in which the

@@ -22,7 +22,8 @@
 // {"event":"progress","phase":"prepare"|"compile"|"load"|"launch"|"check"|"time"}: the parent's timers start
 // here. RESULT:
 // {"status":NAME,"message":TEXT,"outcome":NAME,"samples_us":[…],"registers":…,"lds_bytes":…,
-// "scratch_bytes":…,"checked":bool,"device_s":…}; device_s: seconds that the device had work, see gt_result.
+// "scratch_bytes":…,"checked":bool,"device_s":…,"noisy":bool,"readings":{"temperature_c":…,"clock_mhz":…,
+// "memory_clock_mhz":…}}; device_s: seconds that the device had work, see gt_result.
 // "exiting":true in an answer: the device is in doubt after an error, and the worker ends by itself after
 // this frame.
 #ifndef GT_TUNER_WIRE_H

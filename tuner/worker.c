@@ -52,11 +52,15 @@ static json_t *result_to_json(const gt_result *result) {
   json_t *samples = json_array();
   for (size_t i = 0; i < result->samples.count; i++)
     json_array_append_new(samples, json_real(result->samples.us[i]));
-  return json_pack("{s:s, s:o, s:s, s:o, s:i, s:i, s:i, s:b, s:f}", "status", gt_status_name(result->status),
-                   "message", gt_wire_text(result->message.data), "outcome", gt_outcome_name(result->outcome),
-                   "samples_us", samples, "registers", result->info.registers, "lds_bytes",
-                   result->info.lds_bytes, "scratch_bytes", result->info.scratch_bytes, "checked",
-                   (int)result->checked, "device_s", result->device_s);
+  const gt_readings *readings = &result->readings;
+  json_t *sensors = json_pack("{s:i, s:i, s:i}", "temperature_c", readings->temperature_c, "clock_mhz",
+                              readings->clock_mhz, "memory_clock_mhz", readings->memory_clock_mhz);
+  return json_pack("{s:s, s:o, s:s, s:o, s:i, s:i, s:i, s:b, s:f, s:b, s:o}", "status",
+                   gt_status_name(result->status), "message", gt_wire_text(result->message.data), "outcome",
+                   gt_outcome_name(result->outcome), "samples_us", samples, "registers",
+                   result->info.registers, "lds_bytes", result->info.lds_bytes, "scratch_bytes",
+                   result->info.scratch_bytes, "checked", (int)result->checked, "device_s", result->device_s,
+                   "noisy", (int)result->samples.noisy, "readings", sensors);
 }
 
 static gt_timing_options read_timing(const json_t *json) {

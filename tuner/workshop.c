@@ -69,6 +69,7 @@ gt_talk_end gt_workshop_await(gt_workshop *workshop, char phase[16], json_t **an
     }
     break;
   }
+  workshop->disturbed = gt_child_was_disturbed(workshop->child);
   if (end != GT_TALK_INTERRUPTED) {
     gt_buffer words = {0};
     gt_child_last_words(workshop->child, &words);
@@ -252,7 +253,7 @@ void gt_workshop_close(gt_workshop *workshop) {
   gt_compilers_close(workshop->compilers);
   gt_child_loop_free(workshop->loop);
   gt_variant_free(&workshop->direct);
-  gt_trial_free(&workshop->trial.trial);
+  gt_workshop_give_up_trial(workshop);
   gt_buffer_free(&workshop->note);
   free(workshop->device);
   free(workshop->program);
@@ -280,6 +281,10 @@ void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store) {
 
 void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant) {
   gt_compilers_ask(gt_workshop_compilers(workshop), variant);
+}
+
+void gt_workshop_provide(gt_workshop *workshop, const gt_variant *variant, const void *code, size_t size) {
+  gt_compilers_provide(gt_workshop_compilers(workshop), variant, code, size);
 }
 
 gt_status gt_workshop_code(gt_workshop *workshop, const gt_variant *variant, const gt_compiled **compiled,

@@ -42,7 +42,7 @@ typedef struct {
   int min_batches, max_batches;
   double max_seconds; // of timing per trial
   bool warm;          // caches left warm between launches; default is cold
-  double drop_us;     // > 0: three samples are enough of what is slower than this
+  double drop_us;     // > 0: what is slower than this is given up soon (tuner/timing.h)
 } gt_timing_options;
 void gt_timing_defaults(gt_timing_options *options);
 
@@ -61,6 +61,8 @@ void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store);
 // Has a variant compiled while other things go on, after those that were asked for before. Where the device
 // is the CPU that compilers run on, not while it has work: times would be those of both.
 void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant);
+// Takes a code object that is kept elsewhere as that of a variant, which needs no source then.
+void gt_workshop_provide(gt_workshop *workshop, const gt_variant *variant, const void *code, size_t size);
 // Waits for its code, or for what came of it (tuner/compilers.h).
 gt_status gt_workshop_code(gt_workshop *workshop, const gt_variant *variant, const gt_compiled **compiled,
                            gt_error *error);
@@ -73,8 +75,9 @@ gt_compilers_counts gt_workshop_compile_counts(const gt_workshop *workshop);
 // Checks (unless the device executes nothing, or check is false: for `stream`) and times one variant, whose
 // code is waited for first. Whatever happens to the workers becomes the trial's outcome; the status is not
 // GT_OK only when no worker can be had any more or on interruption (GT_INTERRUPTED). The caller frees *trial.
-// `begin` returns when the device has its work: there is time for other things then, above all for
-// gt_workshop_compile_ahead. After its success `end` follows, or give_up, which ends the worker.
+// A trial whose worker was stopped or killed from outside is made once more. `begin` returns when the device
+// has its work: there is time for other things then, above all for gt_workshop_compile_ahead. After its
+// success `end` follows, or give_up, which ends the worker.
 gt_status gt_workshop_begin_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
                                   const gt_timing_options *timing, gt_error *error);
 gt_status gt_workshop_end_trial(gt_workshop *workshop, gt_trial *trial, gt_error *error);

@@ -13,6 +13,9 @@ typedef struct {
   gt_trial trial; // so far: what the variant is, and how it failed if it did not come to the device
   bool on_device; // its request was sent, and is to be answered
   char phase[16];
+  // To send it once more.
+  json_t *request;
+  gt_buffer code;
 } gt_trial_in_progress;
 
 struct gt_workshop {
@@ -29,6 +32,7 @@ struct gt_workshop {
   char problem[GT_PROBLEM_TEXT]; // empty: none
   gt_variant direct;             // zeroed: none
   bool prepared;                 // in the present child
+  bool disturbed;                // the last child that was lost was stopped or killed from outside
   gt_buffer note;                // that the worker gave with it
   gt_trial_in_progress trial;
   double device_seconds;

@@ -1,4 +1,5 @@
 // What a workshop asks of the worker that has the device: trials, retimings, verifications.
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,12 @@ static json_t *timing_to_json(const gt_timing_options *timing) {
                    "max_seconds", timing->max_seconds, "drop_us", timing->drop_us, "warm", (int)timing->warm);
 }
 
+// Not believed where it cannot be: the cache would refuse it.
+static int read_sensor(const json_t *readings, const char *name) {
+  json_int_t value = json_integer_value(json_object_get(readings, name));
+  return value >= 0 && value <= INT_MAX ? (int)value : 0;
+}
+
 static void read_samples(const json_t *answer, gt_trial *trial) {
   const json_t *samples = json_object_get(answer, "samples_us");
   free(trial->samples_us);
@@ -23,6 +30,10 @@ static void read_samples(const json_t *answer, gt_trial *trial) {
     trial->samples_us[i] = json_number_value(json_array_get(samples, i));
   trial->median_us = gt_median(trial->samples_us, trial->n_samples);
   trial->spread_us = gt_spread(trial->samples_us, trial->n_samples, trial->median_us);
+  trial->noisy = json_is_true(json_object_get(answer, "noisy"));
+  const json_t *readings = json_object_get(answer, "readings");
+  trial->readings = (gt_readings){read_sensor(readings, "temperature_c"), read_sensor(readings, "clock_mhz"),
+                                  read_sensor(readings, "memory_clock_mhz")};
 }
 
 static void read_result(const json_t *answer, gt_trial *trial) {
@@ -53,11 +64,25 @@ static gt_outcome outcome_of(gt_status status) {
   }
 }
 
+static void forget_trial(gt_trial_in_progress *now) {
+  gt_trial_free(&now->trial);
+  json_decref(now->request);
+  gt_buffer_free(&now->code);
+  *now = (gt_trial_in_progress){0};
+}
+
+static void send_trial(gt_workshop *workshop) {
+  gt_trial_in_progress *now = &workshop->trial;
+  snprintf(now->phase, sizeof now->phase, "prepare");
+  gt_child_send(workshop->child, now->request, now->code.data, now->code.length);
+  gt_child_flush(workshop->child, FLUSH_SECONDS);
+}
+
 gt_status gt_workshop_begin_trial(gt_workshop *workshop, const gt_variant *variant, bool check,
                                   const gt_timing_options *timing, gt_error *error) {
   const gt_compiled *compiled;
   gt_trial_in_progress *now = &workshop->trial;
-  gt_trial_free(&now->trial);
+  forget_trial(now);
   *now = (gt_trial_in_progress){.trial = {.registers = -1, .lds_bytes = -1, .scratch_bytes = -1}};
   gt_compilers_ask(gt_workshop_compilers(workshop), variant); // may go on while the problem is prepared
   gt_status status = gt_workshop_ensure_prepared(workshop, error);
@@ -71,13 +96,11 @@ gt_status gt_workshop_begin_trial(gt_workshop *workshop, const gt_variant *varia
     now->trial.message = gt_strdup(compiled->message.data ? compiled->message.data : "");
     return GT_OK;
   }
-  json_t *request = json_pack("{s:s, s:o, s:b, s:o}", "do", "trial", "variant", gt_variant_to_json(variant),
-                              "check", (int)check, "timing", timing_to_json(timing));
-  snprintf(now->phase, sizeof now->phase, "prepare");
-  gt_child_send(workshop->child, request, compiled->code.data, compiled->code.length);
-  gt_child_flush(workshop->child, FLUSH_SECONDS);
+  now->request = json_pack("{s:s, s:o, s:b, s:o}", "do", "trial", "variant", gt_variant_to_json(variant),
+                           "check", (int)check, "timing", timing_to_json(timing));
+  gt_buffer_append(&now->code, compiled->code.data, compiled->code.length);
+  send_trial(workshop);
   now->on_device = true;
-  json_decref(request);
   return GT_OK;
 }
 
@@ -86,12 +109,23 @@ gt_status gt_workshop_end_trial(gt_workshop *workshop, gt_trial *trial, gt_error
   *trial = now->trial;
   now->trial = (gt_trial){0};
   if (!now->on_device) return GT_OK;
-  now->on_device = false;
   gt_status status = GT_OK;
   json_t *answer = NULL;
   gt_buffer payload = {0}, failure = {0};
   gt_talk_end end = gt_workshop_await(workshop, now->phase, &answer, &payload, &failure);
-  if (end == GT_TALK_ANSWERED && !json_object_get(answer, "outcome")) {
+  // A worker that was stopped or killed from outside says nothing of the variant: once more, in a new one.
+  if ((end == GT_TALK_DIED || end == GT_TALK_TIMED_OUT) && workshop->disturbed) {
+    status = gt_workshop_ensure_prepared(workshop, error);
+    if (status == GT_OK) {
+      gt_buffer_clear(&failure);
+      send_trial(workshop);
+      end = gt_workshop_await(workshop, now->phase, &answer, &payload, &failure);
+    }
+  }
+  forget_trial(now);
+  if (status != GT_OK) {
+    ; // there is no worker any more
+  } else if (end == GT_TALK_ANSWERED && !json_object_get(answer, "outcome")) {
     status = gt_workshop_status(answer, error); // the request was at fault, not the variant
   } else if (end == GT_TALK_ANSWERED) {
     read_result(answer, trial);
@@ -111,8 +145,7 @@ gt_status gt_workshop_end_trial(gt_workshop *workshop, gt_trial *trial, gt_error
 
 void gt_workshop_give_up_trial(gt_workshop *workshop) {
   if (workshop->trial.on_device) gt_workshop_drop(workshop);
-  gt_trial_free(&workshop->trial.trial);
-  workshop->trial = (gt_trial_in_progress){0};
+  forget_trial(&workshop->trial);
 }
 
 gt_status gt_workshop_trial(gt_workshop *workshop, const gt_variant *variant, bool check,

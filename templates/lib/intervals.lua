@@ -5,7 +5,7 @@
 -- inputs below 0: their sums count from input 0 on only. Intervals have `rows` outputs, or (where starts are a table) up to so many.
 --
 -- The value has the form of a tiling (lib/tiling): a tile is an interval, its inputs are taps, its columns the outputs of an interval; so that
--- tiling.tables, start, declare, weight and add work on it.
+-- tiling.tables, start, declare, weight and add work on it. Outputs of an interval that lie outside of the axis are to be taken as zeros.
 local axes = use "axis"
 local tiling = use "tiling"
 local intervals = { most_rows = 32 } -- outputs per input: beyond that their loop would have to be rolled
@@ -74,10 +74,14 @@ local function make(axis)
     function self.owns(t, Y) return Y >= from[t] and Y < to[t] end
   end
   self.width = self.rows
-  function self.exists(t, j) return t - (taps - 1) + j >= 0 and t - (taps - 1) + j < axis.n_in end
+  local function exists(t, j) return t - (taps - 1) + j >= 0 and t - (taps - 1) + j < axis.n_in end
+  function self.counts(t, j, c)
+    local output = self.starts and 0 or self.step * t + self.offset + c
+    return exists(t, j) and output >= 0 and output < axis.n_out
+  end
   function self.weight(t, j, c)
     local output = c + (self.starts and self.starts[t] or self.step * t + self.offset)
-    if not self.exists(t, j) or self.starts and not self.owns(t, output) then return 0.0 end
+    if not exists(t, j) or self.starts and not self.owns(t, output) then return 0.0 end
     local input = t - (taps - 1) + j
     local k = output - axis.first(input)
     if k < 0 or k >= axis.count(input) then return 0.0 end

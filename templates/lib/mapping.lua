@@ -33,25 +33,34 @@ function mapping.default(items, block)
 end
 
 -- Lines that declare `o` (gt_u64) and `item` (gt_u32) and return from the kernel where there is nothing to do.
--- Needs items < 2^31. `number`: the C expression of the block's number, where it is not gt_block().
+-- Needs items < 2^31, and less than 2^31 outer indices: then almost all of it is arithmetic of 32 bits, which counts in short kernels.
+-- `number`: the C expression of the block's number, where it is not gt_block().
 function mapping.lines(map, items, block, number)
-  local head = ("const gt_u64 block = %s;"):format(number or "gt_block()")
+  local head = ("const gt_u32 block = (gt_u32)(%s);"):format(number or "gt_block()")
+  if map == "flat" and items * block < 1 << 32 then
+    -- `items` blocks do `block` slices.
+    return {
+      head,
+      ("const gt_u32 batch = block / %du, place = (block - batch * %du) * %du + gt_thread();"):format(items, items, block),
+      ("const gt_u32 slice_in_batch = place / %du, item = place - slice_in_batch * %du;"):format(items, items),
+      ("const gt_u64 o = batch * %du + slice_in_batch;"):format(block),
+      "if (o >= (gt_u64)outer) return;",
+    }
+  end
   if map == "flat" then
     return {
       head,
-      ("const gt_u64 first_item = block * %du;"):format(block),
-      ("gt_u64 o = first_item / %du;"):format(items),
-      ("gt_u32 item = (gt_u32)(first_item - o * %du) + gt_thread();"):format(items),
-      ("o += item / %du;"):format(items),
-      ("item %%= %du;"):format(items),
+      ("const gt_u64 place = (gt_u64)block * %du + gt_thread(), o = place / %du;"):format(block, items),
+      ("const gt_u32 item = (gt_u32)(place - o * %du);"):format(items),
       "if (o >= (gt_u64)outer) return;",
     }
   end
   local per_slice = blocks_per_slice(items, block)
   return {
     head,
-    ("const gt_u64 o = block / %du;"):format(per_slice),
-    ("const gt_u32 item = (gt_u32)(block - o * %du) * %du + gt_thread();"):format(per_slice, block),
+    ("const gt_u32 slice_number = block / %du;"):format(per_slice),
+    ("const gt_u32 item = (block - slice_number * %du) * %du + gt_thread();"):format(per_slice, block),
+    "const gt_u64 o = slice_number;",
     ("if (o >= (gt_u64)outer || item >= %du) return;"):format(items),
   }
 end

@@ -15,10 +15,11 @@ local most_registers = 160 -- for values: above that occupancy falls, or values 
 
 local function deep(p) return p.axes[1].n_in > 1 or p.axes[1].n_out > 1 end
 
--- The tilings of width, height and depth.
+-- The tilings of width, height and depth. Outputs of a window that lie outside of the width count as zeros, and rows that are unrolled too.
 local function tilings(c, p)
-  return tiling.make(p, 3, c.vx), tiling.make(p, 2, c.vy), tiling.make(p, 1, deep(p) and c.vz or 1)
+  return tiling.make(p, 3, c.vx, true), tiling.make(p, 2, c.vy, true), tiling.make(p, 1, deep(p) and c.vz or 1)
 end
+register_tile.tilings = tilings
 
 -- Tiles in an outer slice.
 function register_tile.tiles(c, p)
@@ -81,7 +82,7 @@ function register_tile.constraints(family)
     { why = "too many values alive for the registers", ok = function(c, p) return registers(c, p) <= most_registers end },
     amd.constraint(registers),
     { why = "rolled rows pay only for windows of at least 6 rows",
-      ok = function(c, p) return c.rows == "unrolled" or tiling.make(p, 2, c.vy).width >= 6 end },
+      ok = function(c, p) return c.rows == "unrolled" or select(2, tilings(c, p)).width >= 6 end },
     { why = "weight tables would be too long",
       ok = function(c, p)
         local x, y, z = tilings(c, p)

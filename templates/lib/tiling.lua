@@ -59,14 +59,14 @@ end
 -- Appends the entry of (input j, column c) to self.entries. `value` is the weight that most tiles have, `exceptions` the tiles that have
 -- another; `sometimes_zero`: some tile does not use it, so that what is loaded there must not count (it may be NaN). self.literal stays true
 -- while all weights may be written as literals. self.weight(t, j, c) gives a weight, 0 where tile t's input j does not use column c, and
--- self.exists(t, j) whether the tile has such an input.
+-- self.counts(t, j, c) whether it matters which.
 function tiling.add_entry(self, j, c)
   local entry = { j = j, c = c, slot = #self.entries, exceptions = {}, sometimes_zero = false }
   local middle = self.tiles // 2
-  while middle > 0 and not self.exists(middle, j) do middle = middle - 1 end
+  while middle > 0 and not self.counts(middle, j, c) do middle = middle - 1 end
   entry.value = self.weight(middle, j, c)
   for t = 0, self.tiles - 1 do
-    if self.exists(t, j) then
+    if self.counts(t, j, c) then
       local w = self.weight(t, j, c)
       if w == 0 then entry.sometimes_zero = true end
       if w ~= entry.value and #entry.exceptions <= most_exceptions then
@@ -78,11 +78,14 @@ function tiling.add_entry(self, j, c)
   self.entries[#self.entries + 1] = entry
 end
 
-local function make(axis, size)
+local function make(axis, size, zeros)
   local self = { size = size, tiles = (axis.n_in + size - 1) // size, n_in = axis.n_in, n_out = axis.n_out }
   local from, to = axes.windows(axis, size, self.tiles)
   place(self, axis, from, to)
-  function self.exists(t, j) return t * size + j < axis.n_in end
+  function self.counts(t, j, c)
+    local output = start(self, t) + c
+    return t * size + j < axis.n_in and not (zeros and (output < 0 or output >= axis.n_out))
+  end
   function self.weight(t, j, c)
     local i = t * size + j
     if i >= axis.n_in then return 0.0 end
@@ -105,9 +108,10 @@ end
 
 local remember = axes.cache()
 
--- The tiling of axis number `number` (1 depth, 2 height, 3 width) of problem p in tiles of `size` inputs.
-function tiling.make(p, number, size)
-  return remember(p, number, function() return make(p.axes[number], size) end, size)
+-- The tiling of axis number `number` (1 depth, 2 height, 3 width) of problem p in tiles of `size` inputs. `zeros`: the kernel takes zeros for the
+-- outputs of a window that lie outside of the axis, so that their weights do not matter.
+function tiling.make(p, number, size, zeros)
+  return remember(p, number, function() return make(p.axes[number], size, zeros) end, size, zeros or false)
 end
 
 -- How many multiplications one pass over a tile's window takes.

@@ -36,6 +36,24 @@ function vector.load(p, elements, name, address)
   return ("const %s %s = %s;"):format(vector.type(p, elements), name, vector.read(p, elements, address))
 end
 
+-- Lines that set the variable `name` to what is read from `address` where `condition` (a C expression; "": always) holds, and to zero elsewhere.
+function vector.assign_if(p, elements, name, address, condition)
+  local value = vector.read(p, elements, address)
+  if condition == "" then return { ("%s = %s;"):format(name, value) } end
+  if not is_vector(p, elements) then return { ("%s = %s ? %s : 0;"):format(name, condition, value) } end
+  local bytes, zeros = elements * p.dtype_bytes, {}
+  for i = 0, bytes // 4 - 1 do zeros[#zeros + 1] = ("%s = 0;"):format(word(name, bytes, i)) end
+  return { table.concat(zeros, " "), ("if (%s) %s = %s;"):format(condition, name, value) }
+end
+
+-- The same of a variable that is declared.
+function vector.load_if(p, elements, name, address, condition)
+  if condition == "" then return { vector.load(p, elements, name, address) } end
+  local lines = vector.assign_if(p, elements, name, address, condition)
+  table.insert(lines, 1, ("%s %s;"):format(vector.type(p, elements), name))
+  return lines
+end
+
 -- Element `i` of such a value `name`, as a gt_real.
 function vector.element(p, elements, name, i)
   if not is_vector(p, elements) then return ("gt_widen(%s)"):format(name) end

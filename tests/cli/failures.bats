@@ -71,6 +71,13 @@ failing_script() {
   json '.problems[0] | .failed > 0 and (.configuration | startswith("direct:"))'
 }
 
+@test "a problem that does not fit into the device's memory is skipped with the reason, and the next one is tuned" {
+  gt tune "$OP:n=1,c=1,in=400000x40000,out=800000x80000,dtype=f32" "$P" --device "$DEVICE" --families direct --budget 2 $SHORT --json
+  [ "$status" -eq 1 ]
+  complained "MiB for a single outer index, the device has"
+  json '.problems | .[0].status == "OUT_OF_MEMORY" and .[1].status == "OK" and .[1].configuration != null'
+}
+
 @test "a kernel that is wrong on a real device is caught by the check" {
   mkdir templates
   cp -r "$ROOT"/templates/. templates/

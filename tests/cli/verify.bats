@@ -83,3 +83,11 @@ cases() {
   [ "$status" -eq 2 ]
   complained "open-777"
 }
+
+@test "verify takes each N-th case only where it is asked to" {
+  gt verify --cases "$ROOT/tests/oracle/open.jsonl" --device "$DEVICE" --family direct --configurations 1 --layout nchw --every 75
+  works
+  [[ ${lines[-1]} == "2 passed, 0 failed, 0 skipped" ]] || [[ ${lines[-1]} == "1 passed, 0 failed, 1 skipped" ]]
+  gt verify --cases "$ROOT/tests/oracle/open.jsonl" --device "$DEVICE" --every 0
+  fails_with 2 "--every" "1 and more"
+}

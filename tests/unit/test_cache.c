@@ -14,6 +14,8 @@ static void assert_same_trial(const gt_trial *got, const gt_trial *put) {
   assert_int_equal(got->registers, put->registers);
   assert_int_equal(got->lds_bytes, put->lds_bytes);
   assert_int_equal(got->scratch_bytes, put->scratch_bytes);
+  assert_int_equal(got->noisy, put->noisy);
+  assert_memory_equal(&got->readings, &put->readings, sizeof got->readings);
 }
 
 static void a_trial_comes_back_as_it_was_stored_also_after_reopening(void **state) {
@@ -33,6 +35,84 @@ static void a_trial_comes_back_as_it_was_stored_also_after_reopening(void **stat
   gt_trial_free(&got);
   assert_status(gt_cache_get_trial(cache, &device, &problem, "direct:block=64", &got, &error), NOT_FOUND);
   assert_status(gt_cache_put_trial(cache, &device, &problem, &put, &error), IO);
+  gt_cache_close(cache);
+}
+
+static void what_crashed_or_hung_is_in_quarantine_for_its_device_and_software_alone(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_fingerprint device = a_device(), other = a_device();
+  gt_problem problem = a_problem(4, "f16");
+  gt_trial put = a_trial("direct:block=256"), got;
+  const char *hash = put.source_hash;
+  gt_cache *cache = open_cache(f->path, GT_CACHE_WRITE);
+  assert_ok(gt_cache_put_trial(cache, &device, &problem, &put, &error));
+  assert_status(gt_cache_get_quarantined(cache, &device, hash, &got, &error), NOT_FOUND);
+  put.outcome = GT_OUTCOME_WRONG_RESULT;
+  assert_ok(gt_cache_put_trial(cache, &device, &problem, &put, &error));
+  assert_status(gt_cache_get_quarantined(cache, &device, hash, &got, &error), NOT_FOUND);
+  put.outcome = GT_OUTCOME_TIMEOUT;
+  assert_ok(gt_cache_put_trial(cache, &device, &problem, &put, &error));
+  assert_ok(gt_cache_get_quarantined(cache, &device, hash, &got, &error));
+  assert_same_trial(&got, &put);
+  gt_trial_free(&got);
+  snprintf(other.compiler, sizeof other.compiler, "compiler 2");
+  assert_status(gt_cache_get_quarantined(cache, &other, hash, &got, &error), NOT_FOUND);
+  gt_trial_free(&got);
+  gt_cache_close(cache);
+}
+
+static void on_recheck(void *context, const char *model, const char *problem, const char *rechecked_at,
+                       const gt_recheck *recheck) {
+  assert_non_null(strstr(model, "Test GPU"));
+  assert_non_null(strstr(problem, "n=4"));
+  assert_int_equal(strlen(rechecked_at), 20);
+  assert_true(recheck->default_us == 31 && recheck->stored_us == 9 && recheck->stored_default_us == 30);
+  assert_int_equal(recheck->trial.n_samples, 3);
+  assert_int_equal(recheck->trial.readings.clock_mhz, 2100);
+  ++*(int *)context;
+}
+
+static void rechecks_are_kept_one_after_the_other(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_fingerprint device = a_device();
+  gt_problem problem = a_problem(4, "f16");
+  gt_recheck recheck = {
+      .trial = a_trial("direct:block=256"), .default_us = 31, .stored_us = 9, .stored_default_us = 30};
+  gt_cache *cache = open_cache(f->path, GT_CACHE_WRITE);
+  assert_ok(gt_cache_put_recheck(cache, &device, &problem, &recheck, &error));
+  assert_ok(gt_cache_put_recheck(cache, &device, &problem, &recheck, &error));
+  int visits = 0;
+  assert_ok(gt_cache_each_recheck(cache, on_recheck, &visits, &error));
+  assert_int_equal(visits, 2);
+  recheck.default_us = -1;
+  assert_status(gt_cache_put_recheck(cache, &device, &problem, &recheck, &error), USAGE);
+  gt_cache_close(cache);
+}
+
+static void ties_come_back_with_their_winner(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_fingerprint device = a_device();
+  gt_problem problem = a_problem(4, "f16");
+  gt_tie ties[] = {{(char *)"direct:block=64", 7.55, 32}, {(char *)"direct:block=128", 7.0 / 3, -1}};
+  gt_winner put = a_winner("direct:block=256", "machine code"), got;
+  put.ties = ties;
+  put.n_ties = 2;
+  gt_cache *cache = open_cache(f->path, GT_CACHE_WRITE);
+  assert_ok(gt_cache_put_winner(cache, &device, &problem, &put, &error));
+  assert_ok(gt_cache_get_winner(cache, &device, &problem, false, &got, &error));
+  assert_int_equal(got.n_ties, 2);
+  for (int i = 0; i < 2; i++) {
+    assert_string_equal(got.ties[i].configuration, ties[i].configuration);
+    assert_true(got.ties[i].median_us == ties[i].median_us && got.ties[i].registers == ties[i].registers);
+  }
+  gt_winner_free(&got);
+  gt_cache_close(cache);
+  run_sql(f->path, "UPDATE winner SET ties = '[{\"configuration\":1}]'");
+  cache = open_cache(f->path, GT_CACHE_READ);
+  assert_status(gt_cache_get_winner(cache, &device, &problem, false, &got, &error), CORRUPT);
   gt_cache_close(cache);
 }
 
@@ -442,6 +522,9 @@ static void freeing_and_closing_nothing_is_harmless(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(a_trial_comes_back_as_it_was_stored_also_after_reopening),
+      CASE(what_crashed_or_hung_is_in_quarantine_for_its_device_and_software_alone),
+      CASE(rechecks_are_kept_one_after_the_other),
+      CASE(ties_come_back_with_their_winner),
       CASE(every_outcome_and_an_ugly_message_can_be_stored),
       CASE(a_trial_is_replaced_by_a_later_one_of_the_same_configuration),
       CASE(a_trial_is_known_only_on_the_device_and_software_that_made_it),

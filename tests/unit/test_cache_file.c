@@ -159,7 +159,7 @@ static void the_half_written_database_of_something_else_is_left_to_its_owner(voi
 static void a_cache_of_a_newer_version_is_refused_and_left_as_it_is(void **state) {
   fixture *f = *state;
   gt_cache_close(open_cache(f->path, GT_CACHE_WRITE));
-  run_sql(f->path, "PRAGMA user_version = 2; DROP TABLE trial");
+  run_sql(f->path, "PRAGMA user_version = 3; DROP TABLE trial");
   assert_refused(f, GT_NEWER_SCHEMA);
   run_sql(f->path, "PRAGMA user_version = 0");
   assert_refused(f, GT_CORRUPT);
@@ -173,6 +173,93 @@ static void a_cache_with_other_tables_is_refused(void **state) {
   run_sql(f->path, "CREATE VIEW trial AS SELECT 1 AS device");
   assert_refused(f, GT_CORRUPT);
   run_sql(f->path, "DROP VIEW trial; CREATE TABLE trial (id INTEGER PRIMARY KEY, device, problem)");
+  assert_refused(f, GT_CORRUPT);
+}
+
+// A cache of version 1 with two trials and a winner.
+static void make_old_cache(const char *path) {
+  gt_buffer sql = {0};
+  assert_true(gt_buffer_read_file(&sql, "tests/unit/cache_v1.sql"));
+  run_sql(path, sql.data);
+  gt_buffer_free(&sql);
+}
+
+static void assert_old_rows(const char *path, gt_cache_mode mode) {
+  gt_error error = {0};
+  gt_fingerprint device = a_device();
+  gt_problem problem = a_problem(4, "f16");
+  gt_trial trial;
+  gt_winner winner;
+  gt_cache *cache = open_cache(path, mode);
+  assert_ok(gt_cache_get_trial(cache, &device, &problem, "direct:block=256", &trial, &error));
+  assert_true(trial.n_samples == 2 && trial.median_us == 10.125 && trial.registers == 64);
+  assert_true(!trial.noisy && trial.readings.temperature_c == 0 && trial.readings.clock_mhz == 0);
+  gt_trial_free(&trial);
+  assert_ok(gt_cache_get_winner(cache, &device, &problem, false, &winner, &error));
+  assert_true(winner.median_us == 7.5 && winner.n_ties == 0);
+  gt_winner_free(&winner);
+  assert_ok(gt_cache_get_quarantined(cache, &device, "fedcba9876543210fedcba9876543210", &trial, &error));
+  gt_trial_free(&trial);
+  gt_cache_close(cache);
+}
+
+static void an_older_cache_is_read_and_left_as_it_is(void **state) {
+  fixture *f = *state;
+  gt_buffer before = {0}, after = {0};
+  make_old_cache(f->path);
+  assert_true(gt_buffer_read_file(&before, f->path));
+  assert_old_rows(f->path, GT_CACHE_READ);
+  assert_true(gt_buffer_read_file(&after, f->path));
+  assert_int_equal(after.length, before.length);
+  assert_memory_equal(after.data, before.data, before.length);
+  gt_buffer_free(&before);
+  gt_buffer_free(&after);
+}
+
+// All columns of all tables and indices, and their properties; as a new string.
+static char *columns_of(const char *path) {
+  sqlite3 *db;
+  sqlite3_stmt *statement;
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  static const char sql[] =
+      "SELECT group_concat(t.name || '.' || c.name || ' ' || c.type || c.\"notnull\" || "
+      "coalesce(c.dflt_value, '') || c.pk, '; ') FROM "
+      "(SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name) t, pragma_table_info(t.name) c "
+      "UNION ALL SELECT group_concat(name, '; ') FROM "
+      "(SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY name)";
+  assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+  gt_buffer all = {0};
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    gt_buffer_print(&all, "%s\n", (const char *)sqlite3_column_text(statement, 0));
+  }
+  char *text = gt_strdup(all.data);
+  gt_buffer_free(&all);
+  sqlite3_finalize(statement);
+  sqlite3_close(db);
+  return text;
+}
+
+static void an_older_cache_that_is_written_becomes_the_present_version_and_keeps_its_rows(void **state) {
+  fixture *f = *state;
+  make_old_cache(f->path);
+  assert_old_rows(f->path, GT_CACHE_WRITE);
+  assert_old_rows(f->path, GT_CACHE_READ);
+  char *fresh = gt_print("%s/fresh.db", f->folder);
+  gt_cache_close(open_cache(fresh, GT_CACHE_WRITE));
+  char *columns = columns_of(f->path), *expected = columns_of(fresh);
+  assert_non_null(strstr(columns, "trial.noisy INTEGER"));
+  assert_non_null(strstr(columns, "trial_in_quarantine"));
+  assert_string_equal(columns, expected);
+  free(columns);
+  free(expected);
+  free(fresh);
+}
+
+static void a_file_that_only_claims_to_be_an_older_cache_is_refused(void **state) {
+  fixture *f = *state;
+  gt_cache_close(open_cache(f->path, GT_CACHE_WRITE));
+  run_sql(f->path, "PRAGMA user_version = 1"); // with the present tables
   assert_refused(f, GT_CORRUPT);
 }
 
@@ -495,6 +582,9 @@ int main(void) {
       CASE(the_half_written_database_of_something_else_is_left_to_its_owner),
       CASE(a_cache_of_a_newer_version_is_refused_and_left_as_it_is),
       CASE(a_cache_with_other_tables_is_refused),
+      CASE(an_older_cache_is_read_and_left_as_it_is),
+      CASE(an_older_cache_that_is_written_becomes_the_present_version_and_keeps_its_rows),
+      CASE(a_file_that_only_claims_to_be_an_older_cache_is_refused),
       CASE(a_damaged_file_never_crashes_the_reader),
       CASE(a_place_that_cannot_be_written_is_an_io_error_with_the_path),
       CASE(a_full_disk_is_an_io_error_and_loses_only_the_row_in_flight),

@@ -31,6 +31,17 @@ static void among_the_tied_the_fewest_registers_win_then_the_text(void **state) 
   assert_int_equal(gt_choose(trials, 4, -1), 2);
 }
 
+static void the_tied_are_told_in_the_order_of_preference(void **state) {
+  (void)state;
+  gt_trial trials[] = {trial_of("c", 100, 1, 64), trial_of("b", 102, 1, 32), trial_of("a", 102.5, 1, 32),
+                       trial_of("d", 101, 1, -1), trial_of("e", 110, 1, 8)};
+  size_t ties[5];
+  assert_int_equal(gt_choose_ties(trials, 5, 2, ties), 3);
+  assert_true(ties[0] == 1 && ties[1] == 0 && ties[2] == 3);
+  trials[0].outcome = GT_OUTCOME_TIMEOUT;
+  assert_int_equal(gt_choose_ties(trials, 1, -1, ties), 0);
+}
+
 static void a_stored_winner_stays_within_noise_and_margin(void **state) {
   (void)state;
   gt_trial margin[] = {trial_of("old", 102, 0.1, 64), trial_of("new", 100, 0.1, 8)};
@@ -51,6 +62,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_fastest_wins_when_it_is_clearly_faster),
       cmocka_unit_test(among_the_tied_the_fewest_registers_win_then_the_text),
+      cmocka_unit_test(the_tied_are_told_in_the_order_of_preference),
       cmocka_unit_test(a_stored_winner_stays_within_noise_and_margin),
       cmocka_unit_test(what_failed_never_wins),
   };

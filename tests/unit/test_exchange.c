@@ -50,6 +50,8 @@ static void add_random_trial(gt_collection *collection, uint64_t *state, int fro
                     .registers = pick(state, 2) ? -1 : 32,
                     .lds_bytes = -1,
                     .scratch_bytes = -1};
+  trial.noisy = pick(state, 2);
+  trial.readings = (gt_readings){.temperature_c = 40 * pick(state, 2), .clock_mhz = 900 * pick(state, 2)};
   random_times(state, &trial.median_us, &trial.spread_us);
   trial.samples_us = gt_alloc(2 * sizeof *trial.samples_us);
   for (size_t i = 0; i < trial.n_samples; i++) trial.samples_us[i] = 1 / (1.0 + pick(state, 3));
@@ -73,6 +75,10 @@ static void add_random_winner(gt_collection *collection, uint64_t *state, int fr
   winner.driver = gt_strdup("driver 1");
   winner.tuned_at = gt_print("2026-01-0%dT00:00:00Z", 1 + pick(state, 3));
   winner.stream_us = pick(state, 2);
+  winner.ties = gt_alloc(2 * sizeof *winner.ties);
+  for (int i = pick(state, 3); i > 0; i--)
+    winner.ties[winner.n_ties++] =
+        (gt_tie){gt_print("direct:block=%d", 7 + pick(state, 2)), 1 + pick(state, 2), -1};
   random_times(state, &winner.median_us, &winner.spread_us);
   int code = pick(state, 4);
   if (code) {
@@ -313,6 +319,11 @@ static void json_with_values_that_cannot_be_is_refused(void **state) {
       {"\"code\": {", "\"code\": {\"a\": \"b\"}, \"code\": {", "duplicate"},
       {"\"code\": {", "\"other\": {", ""},
       {"\"compute_units\": 304", "\"compute_units\": -304", "device 1: "},
+      {"\"ties\": []", "\"ties\": [7]", "winner 1: a tie"},
+      {"\"ties\": []", "\"ties\": {}", "winner 1: a tie"},
+      {"\"ties\": []", "\"ties\": [{\"configuration\": \"x y\", \"median_us\": 1, \"registers\": 1}]",
+       "winner 1: a tie"},
+      {"\"clock_mhz\": 2100", "\"clock_mhz\": -1", "trial 1: "},
       {"\"driver 1\"",
        "\"a text of more than 128 bytes ..............................................."
        "...............................................................\"",

@@ -211,6 +211,9 @@ static const struct {
     {"UPDATE trial SET samples_us = '[NaN]'", false},
     {"UPDATE trial SET median_us = -9e999", false},
     {"UPDATE trial SET registers = -7", false},
+    {"UPDATE trial SET temperature_c = -1", false},
+    {"UPDATE winner SET ties = '[{}]'", false},
+    {"PRAGMA user_version = 1", false}, // whose columns are there already
     {"UPDATE model SET compute_units = 99999999999", false},
     {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT', ''), 'NOT "
      "NULL', '') "

@@ -44,8 +44,8 @@ static void on_a_cpu_nothing_is_compiled_while_it_is_timed(void **state) {
                     "direct", 2);
   assert_int_equal(tune(&r), GT_OK);
   assert_int_equal(r.tuned.compiled, 5);
-  // The first was compiled before the first trial. Two each at the same time, and then their trials.
-  if (r.tuned.seconds < r.tuned.device_seconds + 2 * 0.3 - 0.05)
+  // At most three were compiled before the first trial; the others, two at the same time, between trials.
+  if (r.tuned.seconds < r.tuned.device_seconds + 0.3 - 0.05)
     fail_msg("%g s with %g s of the device", r.tuned.seconds, r.tuned.device_seconds);
   end(&r);
 }
@@ -166,7 +166,7 @@ static void workers_that_are_killed_cost_what_they_had_in_hand(void **state) {
   if (gt_tune(r.generator, r.workshop, r.cache, &r.problem, &r.options, kill_all_once, &r, &r.tuned,
               &r.error) != GT_OK)
     fail_msg("%s", r.error.text);
-  assert_true(children >= 2 && children <= 4); // the device's and the compilers
+  if (children < 1 || children > 4) fail_msg("%d processes", children); // the device's, and compilers that work
   assert_int_equal(r.fresh, ALL_TRIALS);
   assert_true(r.outcomes[GT_OUTCOME_CRASH] <= children);
   assert_true(r.outcomes[GT_OUTCOME_OK] >= ALL_TRIALS - children);
@@ -225,6 +225,10 @@ static void a_duplicate_of_what_failed_failed_too(void **state) {
 static void equal_code_objects_are_timed_once(void **state) {
   (void)state;
   run r = {0};
+  // What PoCL gives as a program's binary changes while it fills its own cache: the second time it is settled.
+  start(&r, tuner_opencl(), "twin");
+  if (tune(&r) != GT_OK) fail_msg("%s", r.error.text);
+  end(&r);
   start(&r, tuner_opencl(), "twin");
   if (tune(&r) != GT_OK) fail_msg("%s", r.error.text);
   assert_int_equal(r.tuned.failed, 0);

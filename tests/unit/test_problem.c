@@ -141,13 +141,17 @@ static void test_refused_structure(void **state) {
 
 static void test_large(void **state) {
   (void)state;
-  const char *text = OP "n=70368744177664,c=1,in=1x1,out=1x1,dtype=f32,layout=nchw,align_corners=0";
+  const char *text = OP "n=2147483647,c=1,in=1x1,out=1x32768,dtype=f32,layout=nchw,align_corners=0";
   canonical(text, text);
+  refused(OP "n=32768,c=65536,in=1x1,out=1x1,dtype=f32",
+          "problem: key 'n': 2^31 slices and more (n times c); call it in parts");
+  refused(OP "n=2147483648,c=1,in=1x1,out=1x1,dtype=f32,layout=nhwc",
+          "problem: key 'n': 2^31 slices and more (n); call it in parts");
   refused(OP "n=70368744177665,c=1,in=1x1,out=1x1,dtype=f32",
           "problem: key 'n': '70368744177665' is more than 2^46");
   refused(OP "n=99999999999999999999999,c=1,in=1x1,out=1x1,dtype=f32",
           "problem: key 'n': '99999999999999999999999' is more than 2^46");
-  refused(OP "n=35184372088832,c=1,in=1x1,out=1x3,dtype=f32",
+  refused(OP "n=1,c=1,in=1x1,out=35184372088832x3,dtype=f32",
           "problem: key 'out': the tensor has more than 2^46 elements");
   refused(OP "n=0,c=1,in=70368744177664x2,out=1x3,dtype=f32",
           "problem: key 'in': the tensor has more than 2^46 elements");

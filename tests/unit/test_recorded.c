@@ -230,7 +230,7 @@ static void test_refused(void **state) {
       {"{\"rules\": []} x", "line 1, column 15: "},
       {"{\"rules\": [], \"rules\": []}", "duplicate object key"},
       {"{\"rule\": []}",
-       ": unknown key 'rule' (fingerprint, default_us, hashed, compile_ms, check_ms, rules)"},
+       ": unknown key 'rule' (fingerprint, default_us, hashed, compile_ms, check_ms, readings, journal, rules)"},
       {"{\"default_us\": 0}", ": 'default_us': not a number of microseconds above 0"},
       {"{\"default_us\": \"7\"}", ": 'default_us': not a number of microseconds above 0"},
       {"{\"hashed\": [1]}", ": 'hashed': not an array of two times"},

@@ -56,6 +56,7 @@ static void steady_times_end_early(void **state) {
   assert_int_equal(gt_timing_run(&options, fake_batch, &f, &samples, NULL), GT_OK);
   assert_int_equal(samples.count, 5);
   assert_float_equal(samples.us[0], 100, 1e-9);
+  assert_false(samples.noisy);
   gt_samples_free(&samples);
 }
 
@@ -66,17 +67,32 @@ static void restless_times_end_at_the_most_batches(void **state) {
   gt_samples samples = {0};
   assert_int_equal(gt_timing_run(&options, fake_batch, &f, &samples, NULL), GT_OK);
   assert_int_equal(samples.count, 20);
+  assert_true(samples.noisy);
   gt_samples_free(&samples);
 }
 
-static void what_is_too_slow_to_win_is_dropped_after_three_samples(void **state) {
+static void what_is_clearly_slower_than_the_best_is_dropped_by_the_probe(void **state) {
   (void)state;
   fake f = {.us = 100, .noise = 50};
   gt_timing_options options = options_of();
   options.drop_us = 80;
   gt_samples samples = {0};
   assert_int_equal(gt_timing_run(&options, fake_batch, &f, &samples, NULL), GT_OK);
+  assert_int_equal(samples.count, 2);
+  assert_int_equal(f.batches, 3); // 1, 1 again, 2: 200 and 300 us, of 1000
+  assert_false(samples.noisy);
+  gt_samples_free(&samples);
+}
+
+static void launches_that_the_host_may_hold_up_are_dropped_only_after_three_samples(void **state) {
+  (void)state;
+  fake f = {.us = 10, .noise = 5};
+  gt_timing_options options = options_of();
+  options.drop_us = 8;
+  gt_samples samples = {0};
+  assert_int_equal(gt_timing_run(&options, fake_batch, &f, &samples, NULL), GT_OK);
   assert_int_equal(samples.count, 3);
+  assert_false(samples.noisy);
   gt_samples_free(&samples);
 }
 
@@ -107,7 +123,8 @@ int main(void) {
       cmocka_unit_test(a_batch_is_doubled_until_it_is_long),
       cmocka_unit_test(steady_times_end_early),
       cmocka_unit_test(restless_times_end_at_the_most_batches),
-      cmocka_unit_test(what_is_too_slow_to_win_is_dropped_after_three_samples),
+      cmocka_unit_test(what_is_clearly_slower_than_the_best_is_dropped_by_the_probe),
+      cmocka_unit_test(launches_that_the_host_may_hold_up_are_dropped_only_after_three_samples),
       cmocka_unit_test(a_timer_that_stands_still_does_not_run_for_ever),
       cmocka_unit_test(a_failing_launch_ends_timing_with_its_error),
   };

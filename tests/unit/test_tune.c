@@ -48,6 +48,74 @@ static void a_second_run_makes_no_new_trial(void **state) {
   end(&r);
 }
 
+static void kernels_in_quarantine_are_not_tried_for_another_problem_until_that_is_asked_for(void **state) {
+  (void)state;
+  run r;
+  start_script(&r, SCRIPT("{\"match\":\"direct:block=64\",\"action\":\"crash\"}"), "direct");
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.outcomes[GT_OUTCOME_CRASH], 1);
+  assert_int_equal(r.tuned.quarantined, 0);
+  // The batch is an argument: the kernels are the same.
+  r.problem = tuner_problem("upsample_bilinear2d_backward:n=4,c=3,in=5x7,out=10x14,dtype=f32");
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.tuned.quarantined, 1);
+  assert_int_equal(r.outcomes[GT_OUTCOME_CRASH], 1);
+  assert_int_equal(r.tuned.cached, 1);
+  assert_non_null(strstr(r.messages[GT_OUTCOME_CRASH], "in quarantine: killed by signal 6"));
+  gt_trial trial; // it is no trial of this problem
+  assert_int_equal(gt_cache_get_trial(r.cache, gt_workshop_fingerprint(r.workshop), &r.problem,
+                                      "direct:block=64", &trial, NULL),
+                   GT_NOT_FOUND);
+  r.options.retry = true;
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.tuned.quarantined, 0);
+  assert_int_equal(r.tuned.cached, 0);
+  end(&r);
+}
+
+static void what_was_as_fast_is_stored_with_the_winner(void **state) {
+  (void)state;
+  run r;
+  start_script(&r,
+               SCRIPT("{\"match\":\"direct:block=16\",\"us\":40},{\"match\":\"direct:block=64\",\"us\":41}"),
+               "direct");
+  assert_int_equal(tune(&r), GT_OK);
+  assert_string_equal(r.tuned.configuration, "direct:block=16");
+  assert_int_equal(r.tuned.n_ties, 1);
+  assert_string_equal(r.tuned.ties[0].configuration, "direct:block=64");
+  assert_int_equal(tune(&r), GT_OK); // from the cache
+  assert_int_equal(r.tuned.n_ties, 1);
+  end(&r);
+}
+
+static void trials_keep_whether_they_were_noisy_and_what_the_sensors_said(void **state) {
+  (void)state;
+  run r;
+  start_script(
+      &r,
+      "{\"fingerprint\":{\"target\":\"opencl\"},\"readings\":{\"temperature_c\":61,\"clock_mhz\":2100},"
+      "\"rules\":[{\"match\":\"direct:block=16\",\"samples\":[50,60,75,90,110]}]}",
+      "direct");
+  // Batches of one launch, so that they see the samples.
+  r.options.timing.batch_us = 1;
+  assert_int_equal(tune(&r), GT_OK);
+  static const struct {
+    const char *configuration;
+    bool noisy;
+  } cases[] = {{"direct:block=16", true}, {"direct:block=32", false}};
+  for (int i = 0; i < 2; i++) {
+    gt_trial trial;
+    assert_int_equal(gt_cache_get_trial(r.cache, gt_workshop_fingerprint(r.workshop), &r.problem,
+                                        cases[i].configuration, &trial, NULL),
+                     GT_OK);
+    assert_int_equal(trial.noisy, cases[i].noisy);
+    assert_true(trial.readings.temperature_c == 61 && trial.readings.clock_mhz == 2100 &&
+                trial.readings.memory_clock_mhz == 0);
+    gt_trial_free(&trial);
+  }
+  end(&r);
+}
+
 static void every_way_to_fail_is_recorded_and_tuning_goes_on(void **state) {
   (void)state;
   static const struct {
@@ -182,6 +250,9 @@ static void real_kernels_with_every_fault_leave_the_right_one_as_winner(void **s
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_fastest_is_stored_with_its_code_object),
     cmocka_unit_test(a_second_run_makes_no_new_trial),
+    cmocka_unit_test(kernels_in_quarantine_are_not_tried_for_another_problem_until_that_is_asked_for),
+    cmocka_unit_test(what_was_as_fast_is_stored_with_the_winner),
+    cmocka_unit_test(trials_keep_whether_they_were_noisy_and_what_the_sensors_said),
     cmocka_unit_test(every_way_to_fail_is_recorded_and_tuning_goes_on),
     cmocka_unit_test(nothing_right_is_a_failure),
     cmocka_unit_test(an_interruption_keeps_the_trials_that_were_made),

@@ -40,7 +40,7 @@ ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Wshadow -Wstrict-prototy
   $(if $(MISSING),,$(shell $(PKG_CONFIG) --cflags $(PACKAGES))) $(CFLAGS)
 LIBS := $(if $(MISSING),,$(shell $(PKG_CONFIG) --libs $(PACKAGES))) -ldl -lm -lpthread
 
-LIBRARY_SOURCES := $(sort $(wildcard base/*.c generator/*.c device/*.c cache/*.c tuner/*.c runtime/*.c))
+LIBRARY_SOURCES := $(sort $(wildcard base/*.c generator/*.c device/*.c cache/*.c tuner/*.c runtime/*.c exchange/*.c))
 CLI_SOURCES := $(sort $(wildcard cli/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/contract/test_*.c))
 TEMPLATES := $(sort $(wildcard templates/*.lua templates/*.kernel templates/*.h templates/lib/*.lua))

@@ -181,6 +181,38 @@ gt_status gt_cache_each_tuned(gt_cache *cache, const gt_fingerprint *device,
 gt_status gt_cache_each_sibling(gt_cache *cache, const gt_fingerprint *device,
                                 void (*visit)(void *context, const char *name), void *context, gt_error *error);
 
+// Where a trial or a winner came from.
+#define GT_HOST_SIZE 65
+typedef struct {
+  gt_fingerprint device;   // the device that it was measured on, and its software; limits are not kept
+  const char *problem;     // canonical text
+  const char *at;          // UTC, ISO 8601
+  char host[GT_HOST_SIZE]; // name of the machine; empty when it is not known
+} gt_record;
+
+// Calls `visit` for everything in the cache, in no particular order, until one returns another status than GT_OK, which ends it.
+// Winners come with their code objects, whose hashes are verified (GT_CORRUPT).
+gt_status gt_cache_each_trial_record(gt_cache *cache,
+                                     gt_status (*visit)(void *context, const gt_record *record, const gt_trial *trial,
+                                                        gt_error *error),
+                                     void *context, gt_error *error);
+gt_status gt_cache_each_winner_record(gt_cache *cache,
+                                      gt_status (*visit)(void *context, const gt_record *record, const gt_winner *winner,
+                                                         gt_error *error),
+                                      void *context, gt_error *error);
+
+// As gt_cache_put_trial and gt_cache_put_winner, for what was measured at another time (a winner's is in it) and on another machine
+// (host empty: not known).
+gt_status gt_cache_put_trial_record(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem, const gt_trial *trial,
+                                    const char *tried_at, const char *host, gt_error *error);
+gt_status gt_cache_put_winner_record(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                     const gt_winner *winner, const char *host, gt_error *error);
+
+// Makes everything up to gt_cache_end one change: seen by others as a whole or, when `status` is not GT_OK or it cannot be written,
+// not at all. Returns the final status.
+gt_status gt_cache_begin(gt_cache *cache, gt_error *error);
+gt_status gt_cache_end(gt_cache *cache, gt_status status, gt_error *error);
+
 typedef struct {
   int64_t models, devices, problems, trials, winners;
 } gt_cache_counts;

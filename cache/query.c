@@ -68,6 +68,9 @@ gt_status gt_query_step(gt_query *query, bool *row, gt_error *error) {
     }
   }
   if (code == SQLITE_DONE) return GT_OK;
+  if (code == SQLITE_TOOBIG)
+    return gt_fail(error, query->code == SQLITE_OK ? GT_CORRUPT : GT_USAGE,
+                   "%s: a text, blob or row of more than %d MiB", query->cache->path, GT_VALUE_MOST >> 20);
   if (code != SQLITE_ROW)
     return gt_store_fail(query->cache, code, query->cache->mode == GT_CACHE_WRITE ? "using" : "reading",
                          error);

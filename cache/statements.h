@@ -23,6 +23,11 @@
   "winner w JOIN model m ON m.id = w.model JOIN problem p ON p.id = w.problem " \
   "LEFT JOIN code c ON c.hash = w.code"
 
+// Which device it was and what drove it, in the order in which gt_origin_read (origin.c) reads them.
+#define GT_DEVICE_COLUMNS                                                        \
+  "m.backend, m.name, m.arch, m.compute_units, d.pci_id, d.memory_bytes, d.driver, d.runtime, d.compiler, " \
+  "d.id AS device_id, p.id AS problem_id"
+
 // X(name, SQL)
 #define GT_STATEMENT_LIST(X)                                                                              \
   X(FIND_MODEL, "SELECT id FROM model WHERE backend = :backend AND name = :name AND arch = :arch "        \
@@ -105,6 +110,12 @@
   X(EACH_SIBLING, "SELECT name FROM model m WHERE backend = :backend AND arch = :arch "                   \
                   "AND compute_units = :compute_units AND name <> :name "                                 \
                   "AND EXISTS (SELECT 1 FROM winner w WHERE w.model = m.id) ORDER BY name")               \
+  X(TRIAL_RECORDS,                                                                                        \
+    "SELECT " GT_TRIAL_COLUMNS ", p.text AS problem, t.tried_at, " GT_DEVICE_COLUMNS                      \
+    " FROM trial t JOIN device d ON d.id = t.device JOIN model m ON m.id = d.model "                      \
+    "JOIN problem p ON p.id = t.problem ORDER BY t.id")                                                   \
+  X(WINNER_RECORDS, "SELECT " GT_WINNER_COLUMNS ", c.blob, " GT_DEVICE_COLUMNS " FROM " GT_WINNER_TABLES  \
+                    " JOIN device d ON d.id = w.device ORDER BY w.id")                                    \
   X(NEAREST_BELOW, "SELECT w.id, p.outer_count FROM problem p JOIN winner w ON w.problem = p.id "         \
                    "WHERE w.model = :model AND p.kernel = :kernel AND p.text <> :text "                   \
                    "AND p.outer_count < :outer_count AND p.outer_count > 0 "                              \

@@ -164,6 +164,8 @@ int gt_store_distrust(gt_cache *cache) {
   if (code == SQLITE_OK) code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
   if (code == SQLITE_OK) code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
   if (code == SQLITE_OK) code = sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+  // Nothing that this program writes is nearly as long; a schema may make more out of a few bytes.
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, GT_VALUE_MOST);
   if (code == SQLITE_OK && cache->mode == GT_CACHE_WRITE)
     code = sqlite3_exec(db,
                         "PRAGMA foreign_keys = ON; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL",
@@ -297,12 +299,14 @@ int gt_store_recover(const gt_cache *cache) {
 
 gt_status gt_store_begin(gt_cache *cache, gt_error *error) {
   if (cache->mode != GT_CACHE_WRITE) return gt_fail(error, GT_IO, "%s: opened for reading only", cache->path);
+  if (cache->several) return GT_OK;
   // Immediate: two writers that both began by reading could not wait for each other.
   int code = sqlite3_exec(cache->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
   return code == SQLITE_OK ? GT_OK : gt_store_fail(cache, code, "writing", error);
 }
 
 gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error) {
+  if (cache->several) return status; // gt_cache_end undoes all
   if (status == GT_OK) {
     int code = sqlite3_exec(cache->db, "COMMIT", NULL, NULL, NULL);
     if (code != SQLITE_OK) status = gt_store_fail(cache, code, "writing", error);
@@ -311,6 +315,17 @@ gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error) {
   if (status != GT_OK && !sqlite3_get_autocommit(cache->db))
     sqlite3_exec(cache->db, "ROLLBACK", NULL, NULL, NULL);
   return status;
+}
+
+gt_status gt_cache_begin(gt_cache *cache, gt_error *error) {
+  gt_status status = gt_store_begin(cache, error);
+  cache->several = status == GT_OK;
+  return status;
+}
+
+gt_status gt_cache_end(gt_cache *cache, gt_status status, gt_error *error) {
+  cache->several = false;
+  return gt_store_end(cache, status, error);
 }
 
 void gt_store_utc(char text[GT_UTC_SIZE]) {

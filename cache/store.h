@@ -10,11 +10,14 @@
 #define GT_SCHEMA_APPLICATION_ID 1198811250 // "Gthr", as in schema.sql
 #define GT_SCHEMA_VERSION 2
 
+#define GT_VALUE_MOST (128 << 20) // bytes of a text, blob or row
+
 struct gt_cache {
   sqlite3 *db;
   char *path; // as the caller gave it
   gt_cache_mode mode;
   int failure; // last SQLite error that was told
+  bool several; // within gt_cache_begin and gt_cache_end
   sqlite3_stmt *statements[GT_SQL_COUNT_OF_STATEMENTS];
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "cache/origin.h"
 #include "cache/query.h"
 
 void gt_trial_free(gt_trial *trial) {
@@ -124,8 +125,15 @@ static gt_status put(gt_cache *cache, int64_t device, int64_t problem, const gt_
 
 gt_status gt_cache_put_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                              const gt_trial *trial, gt_error *error) {
-  char now[GT_UTC_SIZE];
+  char now[GT_UTC_SIZE], host[GT_HOST_SIZE];
   gt_store_utc(now);
+  gt_host(host);
+  return gt_cache_put_trial_record(cache, device, problem, trial, now, host, error);
+}
+
+gt_status gt_cache_put_trial_record(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                    const gt_trial *trial, const char *tried_at, const char *host,
+                                    gt_error *error) {
   gt_status status = validate(trial, error);
   if (status != GT_OK) return status;
   char *samples = print_samples(trial->samples_us, trial->n_samples);
@@ -135,7 +143,9 @@ gt_status gt_cache_put_trial(gt_cache *cache, const gt_fingerprint *device, cons
     status = gt_key_model(cache, device, true, &model_id, error);
     if (status == GT_OK) status = gt_key_device(cache, device, model_id, true, &device_id, error);
     if (status == GT_OK) status = gt_key_problem(cache, problem, true, &problem_id, error);
-    if (status == GT_OK) status = put(cache, device_id, problem_id, trial, samples, now, error);
+    if (status == GT_OK) status = put(cache, device_id, problem_id, trial, samples, tried_at, error);
+    if (status == GT_OK)
+      status = gt_origin_put(cache, GT_ORIGIN_TRIAL, device_id, problem_id, trial->configuration, host, error);
     status = gt_store_end(cache, status, error);
   }
   free(samples);
@@ -341,6 +351,32 @@ gt_status gt_cache_each_recheck(gt_cache *cache,
     if (status == GT_OK) status = gt_query_check(&query, error);
     if (status == GT_OK) visit(context, model, problem, at, &recheck);
     gt_trial_free(&recheck.trial);
+  }
+  gt_query_end(&query);
+  return status;
+}
+
+// --- with their origin
+// -----------------------------------------------------------------------------------------
+
+gt_status gt_cache_each_trial_record(gt_cache *cache,
+                                     gt_status (*visit)(void *context, const gt_record *record,
+                                                        const gt_trial *trial, gt_error *error),
+                                     void *context, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_TRIAL_RECORDS);
+  gt_status status = GT_OK;
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    gt_trial trial;
+    gt_record record;
+    status = read_trial(&query, &trial, error);
+    if (status != GT_OK) break;
+    record.problem = gt_column_text(&query);
+    record.at = gt_column_text(&query);
+    status = gt_origin_read(&query, GT_ORIGIN_TRIAL, trial.configuration, &record, error);
+    if (status == GT_OK) status = visit(context, &record, &trial, error);
+    gt_trial_free(&trial);
   }
   gt_query_end(&query);
   return status;

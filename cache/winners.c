@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "cache/origin.h"
 #include "cache/query.h"
+
+enum { WINNER_COLUMNS = 13 }; // of GT_WINNER_COLUMNS
 
 void gt_winner_free(gt_winner *winner) {
   free(winner->problem);
@@ -324,6 +327,13 @@ static gt_status put_row(gt_cache *cache, const winner_row *row, const gt_winner
 
 gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                               const gt_winner *winner, gt_error *error) {
+  char host[GT_HOST_SIZE];
+  gt_host(host);
+  return gt_cache_put_winner_record(cache, device, problem, winner, host, error);
+}
+
+gt_status gt_cache_put_winner_record(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                     const gt_winner *winner, const char *host, gt_error *error) {
   char now[GT_UTC_SIZE], hash[GT_HASH_SIZE] = "";
   char *old_code = NULL, *variant = NULL, *ties = NULL;
   gt_store_utc(now);
@@ -356,6 +366,9 @@ gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, con
   if (status == GT_OK) status = find(cache, row.model, row.problem, &old_id, &old_code, error);
   if (status == GT_OK && winner->code) status = put_code(cache, winner, hash, error);
   if (status == GT_OK) status = put_row(cache, &row, winner, error);
+  if (status == GT_OK)
+    status = gt_origin_put(cache, GT_ORIGIN_WINNER, row.device, row.problem, winner->variant.configuration,
+                           host, error);
   if (status == GT_OK && old_code) status = drop_unused_code(cache, old_code, error);
   status = gt_store_end(cache, status, error);
 
@@ -364,5 +377,31 @@ done:
   free(old_code);
   free(variant);
   free(ties);
+  return status;
+}
+
+gt_status gt_cache_each_winner_record(gt_cache *cache,
+                                      gt_status (*visit)(void *context, const gt_record *record,
+                                                         const gt_winner *winner, gt_error *error),
+                                      void *context, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_WINNER_RECORDS);
+  gt_status status = GT_OK;
+  for (bool row = true; status == GT_OK;) {
+    status = gt_query_step(&query, &row, error);
+    if (status != GT_OK || !row) break;
+    gt_winner winner;
+    gt_record record;
+    // The column behind those of a winner is the code object: NULL where the configuration alone is known.
+    bool with_code = sqlite3_column_type(query.statement, WINNER_COLUMNS) != SQLITE_NULL;
+    status = read_winner(&query, with_code, &winner, error);
+    if (status != GT_OK) break;
+    query.column = WINNER_COLUMNS + 1; // how many of them were read depends on whether there is a code object
+    record.problem = winner.problem;
+    record.at = winner.tuned_at;
+    status = gt_origin_read(&query, GT_ORIGIN_WINNER, winner.variant.configuration, &record, error);
+    if (status == GT_OK) status = visit(context, &record, &winner, error);
+    gt_winner_free(&winner);
+  }
+  gt_query_end(&query);
   return status;
 }

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,8 +21,8 @@ static void print_line(const char *text) {
   for (size_t i = 0; i < length; i++)
     if (text[i] == '\n')
       fputs("; ", stderr);
-    else
-      fputc(text[i], stderr);
+    else // texts of files may hold what a terminal would obey
+      fputc(iscntrl((unsigned char)text[i]) ? '?' : text[i], stderr);
   fputc('\n', stderr);
 }
 

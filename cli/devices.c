@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/devices.h"
+
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -57,7 +59,7 @@ static void answer(const void *backend, gt_buffer *text) {
 // --- the parent
 // ----------------------------------------------------------------------------------------------
 
-static json_t *ask(const char *backend) {
+json_t *gt_devices_ask(const char *backend) {
   gt_buffer text = {0};
   gt_error error = {0};
   gt_status status = gt_child_run(answer, backend, seconds_to_answer, &text, &error);
@@ -132,7 +134,7 @@ int gt_command_devices(int argc, char **argv) {
   static const char *const names[] = {"hip", "cuda", "opencl"};
   json_t *all = json_array();
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    json_t *backend = ask(names[i]);
+    json_t *backend = gt_devices_ask(names[i]);
     if (!as_json) {
       if (i) putchar('\n');
       print_backend(backend);

@@ -9,7 +9,7 @@
 #include "cli/recheck.h"
 #include "cli/table.h"
 #include "cli/trial.h"
-#include "tuner/workshop.h"
+#include "exchange/validate.h"
 
 // --- winners
 // -------------------------------------------------------------------------------------------------------
@@ -59,6 +59,28 @@ static void on_winner_json(void *context, const gt_winner *winner) {
                                            gt_ties_json(winner->ties, winner->n_ties)));
 }
 
+// Passes on the winners that the templates of this program would make other kernels for.
+typedef struct {
+  gt_generator *generator;
+  void (*visit)(void *context, const gt_winner *winner);
+  void *context;
+  size_t count;
+} stale_only;
+
+static void on_any_winner(void *context, const gt_winner *winner) {
+  stale_only *s = context;
+  gt_fingerprint model;
+  gt_problem problem;
+  gt_fit fit = GT_FIT_REFUSED; // also of what this version cannot read
+  gt_error reason;
+  if (gt_model_parse(winner->device, &model) && gt_problem_parse(winner->problem, &problem, NULL) == GT_OK)
+    gt_fit_of(s->generator, &model, &problem, winner->variant.configuration, winner->variant.source_hash, &fit,
+              NULL, &reason);
+  if (fit != GT_FIT_STALE && fit != GT_FIT_REFUSED) return;
+  s->count++;
+  s->visit(s->context, winner);
+}
+
 // "1 winner", "3 winners".
 static gt_short counted(int64_t count, const char *noun) {
   gt_short result;
@@ -66,14 +88,18 @@ static gt_short counted(int64_t count, const char *noun) {
   return result;
 }
 
-static gt_status list_winners(gt_cache *cache, const char *path, bool as_json, gt_error *error) {
+static gt_status list_winners(gt_cache *cache, const char *path, bool stale, bool as_json, gt_error *error) {
   gt_cache_counts counts = {0};
   winner_tables tables = {0};
   json_t *list = json_array();
   gt_status status = cache ? gt_cache_count(cache, &counts, error) : GT_OK;
+  stale_only selection = {.visit = as_json ? on_winner_json : on_winner,
+                          .context = as_json ? (void *)list : (void *)&tables};
+  if (status == GT_OK && stale) status = gt_open_generator(&selection.generator, error);
   if (status == GT_OK && cache)
-    status = as_json ? gt_cache_each_winner(cache, on_winner_json, list, error)
-                     : gt_cache_each_winner(cache, on_winner, &tables, error);
+    status = stale ? gt_cache_each_winner(cache, on_any_winner, &selection, error)
+                   : gt_cache_each_winner(cache, selection.visit, selection.context, error);
+  gt_generator_close(selection.generator);
   finish_table(&tables);
   if (status != GT_OK) {
     json_decref(list);
@@ -87,7 +113,10 @@ static gt_status list_winners(gt_cache *cache, const char *path, bool as_json, g
     return GT_OK;
   }
   json_decref(list);
-  if (cache)
+  if (cache && stale)
+    printf("%zu of %s stale: a template has changed since\n", selection.count,
+           counted(counts.winners, "winner").text);
+  else if (cache)
     printf("%s, %s of %s on %s of %s in %s\n", counted(counts.winners, "winner").text,
            counted(counts.trials, "trial").text, counted(counts.problems, "problem").text,
            counted(counts.devices, "device").text, counted(counts.models, "model").text, path);
@@ -232,27 +261,15 @@ static gt_status list_rechecks(gt_cache *cache, bool as_json, gt_error *error) {
   return status;
 }
 
-// The model that was asked for: of a device, of the cache, or the only one that the cache knows.
-static gt_status choose_model(gt_cache *cache, const char *device, const char *model,
-                              gt_fingerprint *fingerprint, gt_error *error) {
-  if (!device && !model && !cache)
-    return gt_fail(error, GT_NOT_FOUND,
-                   "nothing is tuned yet: there is no cache; see gathertune tune --help");
-  if (!device) return gt_model_find(cache, model ? model : "", fingerprint, error);
-  gt_workshop *workshop = NULL;
-  gt_status status = gt_workshop_open(device, NULL, &workshop, error);
-  if (status == GT_OK) *fingerprint = *gt_workshop_fingerprint(workshop);
-  gt_workshop_close(workshop);
-  return status;
-}
-
 // --- the command
 // -----------------------------------------------------------------------------------------------------
 
 int gt_command_list(int argc, char **argv) {
   const char *cache_path = NULL, *trials = NULL, *device = NULL, *model = NULL;
-  bool as_json = false, quarantine = false, rechecks = false;
+  bool as_json = false, stale = false, quarantine = false, rechecks = false;
   const gt_option options[] = {
+      {"stale", 0, GT_OPTION_FLAG, &stale, NULL,
+       "only winners whose configuration renders to another source now, or to none"},
       {"trials", 0, GT_OPTION_TEXT, &trials, "PROBLEM", "every trial of a problem instead, with its outcome"},
       {"model", 0, GT_OPTION_TEXT, &model, "TEXT", "of trials: part of the model's name as list shows it"},
       {"device", 0, GT_OPTION_TEXT, &device, "DEVICE", "of trials: instead, the model of this device"},
@@ -278,12 +295,12 @@ int gt_command_list(int argc, char **argv) {
   char **arguments;
   int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
   if (result != GT_CONTINUE) return result;
-  int kinds = (trials != NULL) + quarantine + rechecks;
+  int kinds = (trials != NULL) + quarantine + rechecks + stale;
   if (count || kinds > 1 || (!trials && (device || model)) || (device && model)) {
     if (count)
       gt_complain("list: takes no argument '%s'; see gathertune list --help", arguments[0]);
     else if (kinds > 1)
-      gt_complain("list: only one of --trials, --quarantine and --rechecks at a time");
+      gt_complain("list: only one of --stale, --trials, --quarantine and --rechecks at a time");
     else
       gt_complain("list: --device or --model goes with --trials PROBLEM");
     return 2;
@@ -296,14 +313,14 @@ int gt_command_list(int argc, char **argv) {
   gt_status status = trials ? gt_problem_parse(trials, &problem, &error) : GT_OK;
   if (status == GT_OK) status = gt_open_cache(cache_path, GT_CACHE_READ, &cache, &path, &error);
   if (status == GT_OK && trials) {
-    status = choose_model(cache, device, model, &fingerprint, &error);
+    status = gt_model_choose(cache, device, model, &fingerprint, &error);
     if (status == GT_OK) status = list_trials(cache, &fingerprint, &problem, as_json, &error);
   } else if (status == GT_OK && quarantine)
     status = list_quarantine(cache, as_json, &error);
   else if (status == GT_OK && rechecks)
     status = list_rechecks(cache, as_json, &error);
   else if (status == GT_OK)
-    status = list_winners(cache, path, as_json, &error);
+    status = list_winners(cache, path, stale, as_json, &error);
   if (status != GT_OK) gt_complain_error(&error);
   gt_cache_close(cache);
   free(path);

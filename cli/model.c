@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "tuner/workshop.h"
 
 static const char separator[] = " / ";
 
@@ -104,5 +105,18 @@ gt_status gt_model_find(gt_cache *cache, const char *part, gt_fingerprint *finge
                 "model '%s' is neither in the cache nor an architecture; gathertune list shows models", part);
   free(s.first);
   free(s.second);
+  return status;
+}
+
+gt_status gt_model_choose(gt_cache *cache, const char *device, const char *model, gt_fingerprint *fingerprint,
+                          gt_error *error) {
+  if (!device && !model && !cache)
+    return gt_fail(error, GT_NOT_FOUND,
+                   "nothing is tuned yet: there is no cache; see gathertune tune --help");
+  if (!device) return gt_model_find(cache, model ? model : "", fingerprint, error);
+  gt_workshop *workshop = NULL;
+  gt_status status = gt_workshop_open(device, NULL, &workshop, error);
+  if (status == GT_OK) *fingerprint = *gt_workshop_fingerprint(workshop);
+  gt_workshop_close(workshop);
   return status;
 }

@@ -15,6 +15,11 @@ void gt_model_print(const gt_fingerprint *fingerprint, char text[320]);
 // (may be NULL) has none and `part` is an architecture, that architecture. GT_USAGE when several do or none.
 gt_status gt_model_find(gt_cache *cache, const char *part, gt_fingerprint *fingerprint, gt_error *error);
 
+// The model that was asked for: of a device (NULL: none was named), of the cache, or the only one that the
+// cache knows. GT_NOT_FOUND when nothing is named and nothing tuned.
+gt_status gt_model_choose(gt_cache *cache, const char *device, const char *model, gt_fingerprint *fingerprint,
+                          gt_error *error);
+
 // Calls `visit` once for each model that has a winner.
 gt_status gt_model_each(gt_cache *cache, void (*visit)(void *context, const char *text), void *context,
                         gt_error *error);

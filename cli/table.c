@@ -1,5 +1,6 @@
 #include "cli/table.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -47,6 +48,8 @@ void gt_table_cell(gt_table *table, const char *format, ...) {
   char *text = NULL;
   if (vasprintf(&text, format, arguments) < 0) abort();
   va_end(arguments);
+  for (char *c = text; *c; c++) // a cell is of one line, and commands nothing to a terminal
+    if (iscntrl((unsigned char)*c)) *c = '?';
   add(table, text);
 }
 

@@ -5,7 +5,7 @@ set -eu
 packages="gcc make pkg-config git ca-certificates
   liblua5.4-dev libsqlite3-dev libjansson-dev libxxhash-dev libuv1-dev zlib1g-dev
   ocl-icd-opencl-dev opencl-headers pocl-opencl-icd libamdhip64-dev
-  libcmocka-dev bats jq sqlite3 patchelf"
+  libcmocka-dev bats jq sqlite3 patchelf python3-jsonschema"
 
 command -v dpkg-query >/dev/null || {
   echo "setup: not a Debian system; install by your own means: $(echo $packages)" >&2

@@ -10,6 +10,18 @@ refused_by_all() {
   fails_with 1 "$1"
   gt list --cache "$1"
   fails_with 1 "$1"
+  gt explain "$P" --cache "$1"
+  fails_with 1 "$1"
+  gt export --cache "$1"
+  fails_with 1 "$1"
+  gt gc --cache "$1"
+  fails_with 1 "$1"
+  gathertune tune "$P" --device recorded:gpu.json --budget 2 --cache good.db >/dev/null 2>&1
+  gt merge good.db "$1" --into made.db
+  fails_with 1 "$1"
+  [ ! -e made.db ]
+  gt merge good.db --into "$1"
+  fails_with 1 "$1"
   cmp "$1" before
   [ ! -e "$1-journal" ]
   [ ! -e "$1-wal" ]

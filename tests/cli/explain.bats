@@ -1,0 +1,65 @@
+load helpers
+
+tune_recorded() {
+  device_script gpu.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "hashed": [50, 200], "rules": [{"match": "block=64", "action": "compile_error"}]}'
+  gathertune tune "$P" --device recorded:gpu.json --budget 30 >/dev/null 2>&1
+}
+
+@test "explain shows the candidates, their times and why the winner won" {
+  tune_recorded
+  gt explain "$P" --top 3
+  works
+  said "configuration  $(gathertune list --json | jq -r '.winners[0].configuration')"
+  said "why "
+  said "winner"
+  said "bound"
+  said "direct:"
+  said "the templates render the same source today"
+  said "candidates were tried"
+  gt explain "$P" --json
+  works
+  json '.plan == "exact" and .borrowed_from == null and .templates == "current"'
+  json '(.trials | map(select(.verdict == "winner")) | length == 1) and (.trials | map(select(.verdict == "winner"))[0].configuration) == .configuration'
+  # Every candidate that is said to be slower is so by more than the winner's tie of 3 %.
+  json '([.trials[] | select(.verdict == "winner" or .verdict == "tied") | .median_us] | min) as $best
+    | [.trials[] | select(.verdict == "slower")] | length > 0 and all(.median_us > 1.03 * $best)'
+  json '.failed == ([.trials[] | select(.verdict == "compile_error")] | length) and .failed > 0'
+}
+
+@test "explain tells what is borrowed from another batch size" {
+  tune_recorded
+  gt explain "${P/n=2/n=7}"
+  works
+  said "borrowed       from $P_CANONICAL"
+  gt explain "${P/n=2/n=7}" --json
+  works
+  json '.plan == "near" and .borrowed_from == $p' --arg p "$P_CANONICAL"
+}
+
+@test "explain tells that nothing is tuned" {
+  tune_recorded
+  gt explain "${P/f32/f16}"
+  works
+  said "gathertune tune"
+  gt explain "${P/f32/f16}" --json
+  works
+  json '.plan == "default" and .trials == []'
+  gt explain "$P" --cache nowhere.db
+  fails_with 1 "nowhere.db"
+  gt explain "$P" --model nonsense
+  fails_with 2 "nonsense"
+  gt explain
+  fails_with 2 "one problem"
+}
+
+@test "explain tells of a winner whose template has changed, and of one whose trials are gone" {
+  tune_recorded
+  sqlite3 cache.db "UPDATE winner SET variant = json_set(variant, '$.source_hash', '00000000000000000000000000000000')"
+  gt explain "$P"
+  works
+  said "stale: a template has changed"
+  sqlite3 cache.db "DELETE FROM trial"
+  gt explain "$P"
+  works
+  said "its trials are not in this cache"
+}

@@ -1,0 +1,133 @@
+load helpers
+
+tune_recorded() {
+  device_script gpu.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "hashed": [50, 200], "rules": [{"match": "direct:block=64", "action": "hang"}]}'
+  gathertune tune "$P" --device recorded:gpu.json --families direct --launch-limit 1 >/dev/null 2>&1
+}
+
+plain_recorded() {
+  device_script gpu.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "hashed": [50, 200]}'
+  gathertune tune "$P" "${P/f32/f16}" --device recorded:gpu.json --budget 20 >/dev/null 2>&1
+}
+
+rows() { sqlite3 cache.db "SELECT count(*) FROM $1"; }
+
+@test "gc removes what nothing refers to, and nothing else" {
+  plain_recorded
+  gathertune export --cache cache.db >before.json
+  sqlite3 cache.db "INSERT INTO code VALUES ('0123456789abcdef0123456789abcdef', zeroblob(300000), 300000);
+    INSERT INTO problem (text, kernel, outer_count, operator, dtype) VALUES ('x', 'x', 1, 'x', 'f32');
+    INSERT INTO model (backend, name, arch, compute_units) VALUES ('hip', 'gone', 'gone', 1);
+    INSERT INTO device (model, pci_id, memory_bytes, driver, runtime, compiler) SELECT id, '', 0, '', '', '' FROM model WHERE name = 'gone'"
+  size=$(stat -c %s cache.db)
+  gt gc --json
+  works
+  json '.code_objects == 1 and .problems == 1 and .devices == 1 and .trials == 0 and .bytes_after < .bytes_before'
+  [ "$(stat -c %s cache.db)" -lt $((size - 290000)) ]
+  [ "$(rows model)" -eq 1 ]
+  gathertune export --cache cache.db | cmp - before.json
+}
+
+@test "gc removes old trials, but not those of winners" {
+  plain_recorded
+  sqlite3 cache.db "UPDATE trial SET tried_at = '2020-01-01T00:00:00Z' WHERE problem = 1"
+  kept=$(sqlite3 cache.db "SELECT count(*) FROM trial WHERE problem <> 1")
+  cp cache.db before
+  gt gc --older-than 30 --dry-run --json
+  works
+  json '.dry_run and .trials > 5'
+  cmp cache.db before
+  gt gc --older-than 30 --json
+  works
+  [ "$(rows trial)" -eq $((kept + 1)) ]
+  [ "$(rows winner)" -eq 2 ]
+  [ "$(rows origin)" -eq $((kept + 1 + 2)) ]
+  gt lookup "$P" --device recorded:gpu.json --json
+  json '.plan == "exact"'
+  gt gc --older-than 1e300
+  fails_with 2 "--older-than"
+}
+
+@test "gc keeps trials that hung, so that they are not tried again" {
+  tune_recorded
+  hung=$(sqlite3 cache.db "SELECT count(*) FROM trial WHERE outcome = 'timeout'")
+  [ "$hung" -gt 0 ]
+  gt gc --max-size 1
+  works
+  complained "winners stay"
+  [ "$(sqlite3 cache.db "SELECT count(*) FROM trial WHERE outcome = 'timeout'")" -eq "$hung" ]
+}
+
+@test "gc keeps a size, oldest trials first" {
+  plain_recorded
+  for problem in 1 2; do # padding that only trials have
+    sqlite3 cache.db "UPDATE trial SET message = 'duplicate of x: ' || hex(zeroblob(20000)) WHERE problem = $problem"
+  done
+  gt gc --max-size 300K --json
+  works
+  json '.bytes_after <= 300 * 1024 and .trials > 0'
+  [ "$(stat -c %s cache.db)" -le $((300 * 1024)) ]
+  [ "$(rows winner)" -eq 2 ]
+  gt gc --max-size nonsense
+  fails_with 2 "--max-size"
+  gt gc --max-size 5X
+  fails_with 2 "--max-size"
+  gt gc --cache nowhere.db
+  fails_with 1 "nowhere.db"
+  [ ! -e nowhere.db ]
+}
+
+@test "doctor tells of templates, back ends and the cache" {
+  plain_recorded
+  gt doctor --json
+  works
+  json '[.findings[].what] | contains(["templates", "hip", "cuda", "opencl", "cache", "winners"])'
+  json '.findings[] | select(.what == "cache") | .level == "ok" and (.found | contains("2 winners"))'
+  gt doctor
+  works
+  said "ok       winners"
+}
+
+@test "doctor tells of stale winners, and of other software" {
+  plain_recorded
+  sqlite3 cache.db "UPDATE winner SET variant = json_set(variant, '$.source_hash', '00000000000000000000000000000000') WHERE id = 1"
+  gt doctor --json
+  works
+  json '.worst == "warning" and ([.findings[] | select(.what == "stale") | .found] | length == 1 and (.[0] | startswith("1 of 2")))'
+  json '[.findings[] | select(.level == "warning")] | all(.advice | length > 0)'
+}
+
+@test "list --stale shows winners whose templates have changed" {
+  plain_recorded
+  gt list --stale --json
+  works
+  json '.winners == []'
+  sqlite3 cache.db "UPDATE winner SET variant = json_set(variant, '$.source_hash', '00000000000000000000000000000000') WHERE id = 1;
+    UPDATE winner SET variant = json_set(variant, '$.configuration', 'gone:x=1', '$.family', 'gone') WHERE id = 2"
+  gt list --stale --json
+  works
+  json '.winners | length == 2'
+  gt list --stale
+  works
+  said "2 of 2 winners stale"
+  gt list --stale --trials "$P"
+  fails_with 2 "--stale"
+}
+
+@test "doctor tells of a cache that is not one, is damaged, or is not there" {
+  echo "no database" >text.db
+  cp text.db before
+  gt doctor --cache text.db --json
+  [ "$status" -eq 1 ]
+  json '.worst == "failure" and (.findings | map(select(.level == "failure")) | length == 1 and (.[0].found | contains("text.db")))'
+  cmp text.db before
+  plain_recorded
+  sqlite3 cache.db "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 3 WHERE name = 'trial'" 2>/dev/null
+  gt doctor
+  [ "$status" -eq 1 ]
+  said "failure  cache"
+  gt doctor --cache nowhere.db
+  works
+  said "nothing is tuned yet"
+  [ ! -e nowhere.db ]
+}

@@ -9,6 +9,7 @@
 #include "cli/table.h"
 #include "exchange/order.h"
 #include "exchange/validate.h"
+#include "runtime/lookup.h"
 #include "tuner/choose.h"
 
 typedef struct {
@@ -27,8 +28,16 @@ typedef struct {
   size_t candidates, failed, duplicates;
 } evidence;
 
-typedef enum { FROM_NONE, FROM_EXACT, FROM_NEAR } source;
-static const char *const source_names[] = {"default", "exact", "near"};
+typedef struct {
+  gt_found found; // what lookup finds
+  gt_fit fit;     // of the winner
+  evidence evidence;
+  char model[320];
+} answer;
+
+static bool is_tuned(const gt_found *found) {
+  return found->origin == GT_ORIGIN_EXACT || found->origin == GT_ORIGIN_NEAR;
+}
 
 // --- what there is -----------------------------------------------------------------------------------------
 
@@ -67,7 +76,7 @@ static gt_family_role role_of(gt_generator *generator, const char *configuration
   return role;
 }
 
-static void weigh(evidence *e, gt_generator *generator, const gt_winner *winner) {
+static void weigh(evidence *e, gt_generator *generator, const char *winner) {
   e->best = e->won = -1;
   if (e->count) qsort(e->trials, e->count, sizeof *e->trials, by_time);
   e->roles = gt_alloc((e->count + 1) * sizeof *e->roles);
@@ -80,7 +89,7 @@ static void weigh(evidence *e, gt_generator *generator, const gt_winner *winner)
     e->failed += trial->outcome != GT_OUTCOME_OK;
     e->duplicates += original != NULL;
     if (e->best < 0 && is_timed(trial)) e->best = (int)i;
-    if (e->won < 0 && strcmp(trial->configuration, winner->variant.configuration) == 0) e->won = (int)i;
+    if (e->won < 0 && strcmp(trial->configuration, winner) == 0) e->won = (int)i;
     free(original);
   }
 }
@@ -154,39 +163,68 @@ static void print_candidates(const evidence *e, int64_t top) {
            e->failed, e->duplicates);
 }
 
-static void print_text(const request *r, const char *model, source from, const gt_winner *winner, gt_fit fit,
-                       const evidence *e) {
-  printf("problem        %s\nmodel          %s\n", r->text, model);
-  if (from == FROM_NONE) {
-    printf("why            neither it nor the same problem with another batch size is tuned on this model: a "
-           "program gets\n"
-           "               the default of the family direct. gathertune tune %s\n",
-           r->text);
-    print_candidates(e, r->top);
-    return;
-  }
-  printf("configuration  %s\n", winner->variant.configuration);
-  if (from == FROM_NEAR)
+// Whether the winner was tuned for another batch size of this very problem.
+static bool has_same_kernels(const request *r, const gt_winner *winner) {
+  gt_problem tuned;
+  char own[GT_PROBLEM_TEXT], its[GT_PROBLEM_TEXT];
+  if (gt_problem_parse(winner->problem, &tuned, NULL) != GT_OK) return false;
+  gt_problem_print_kernel(&r->problem, own);
+  gt_problem_print_kernel(&tuned, its);
+  return strcmp(own, its) == 0;
+}
+
+// Of what problem and model a configuration is that was not tuned for this one.
+static void print_borrowed(const request *r, const answer *a) {
+  const gt_winner *winner = &a->found.winner;
+  if (a->found.origin == GT_ORIGIN_NEAR && has_same_kernels(r, winner))
     printf(
         "borrowed       from %s,\n               whose kernels are the same and whose batch is the nearest "
         "that is tuned\n",
         winner->problem);
+  else if (a->found.origin == GT_ORIGIN_NEAR)
+    printf(
+        "borrowed       the configuration of %s,\n               since the times of problems like this one "
+        "speak for it; its kernels are rendered for this one\n",
+        winner->problem);
+  if (strcmp(winner->device, a->model) != 0) printf("borrowed       from the model %s\n", winner->device);
+}
+
+static void print_text(const request *r, const answer *a) {
+  const evidence *e = &a->evidence;
+  const gt_winner *winner = &a->found.winner;
+  printf("problem        %s\nmodel          %s\n", r->text, a->model);
+  if (a->found.origin == GT_ORIGIN_EMPTY) {
+    printf("why            it is empty: there is nothing to launch\n");
+    return;
+  }
+  printf("configuration  %s\n", gt_found_variant(&a->found)->configuration);
+  if (!is_tuned(&a->found)) {
+    printf(
+        "why            neither it nor anything like it is tuned on this model: a program gets the default "
+        "by rule.\n               gathertune tune %s\n",
+        r->text);
+    print_candidates(e, r->top);
+    return;
+  }
+  print_borrowed(r, a);
   char *why = reason(e, winner);
   gt_interval interval = gt_winner_interval(winner);
   printf("why            %s\n", why);
-  printf("time           %s µs, 95 %% of samples within %.2f … %.2f; speed-up over direct %s, %s of stream\n",
-         gt_microseconds(winner->median_us).text, interval.low, interval.high,
-         gt_ratio(winner->default_us, winner->median_us, "").text,
-         gt_ratio(winner->stream_us, winner->median_us, "").text);
+  printf(
+      "time           %s%s µs, 95 %% of samples within %.2f … %.2f; speed-up over direct %s, %s of stream\n",
+      strcmp(winner->problem, r->text) ? "of that problem " : "", gt_microseconds(winner->median_us).text,
+      interval.low, interval.high, gt_ratio(winner->default_us, winner->median_us, "").text,
+      gt_ratio(winner->stream_us, winner->median_us, "").text);
   printf("tuned          %s, driver %s, compiler %s\n", winner->tuned_at, winner->driver, winner->compiler);
-  printf("templates      %s\n", fit_texts[fit]);
+  printf("templates      %s\n", fit_texts[a->fit]);
   if (!winner->code_size) printf("code object    none: it is compiled when it is used\n");
   print_candidates(e, r->top);
   free(why);
 }
 
-static void print_json(const request *r, const char *model, source from, const gt_winner *winner, gt_fit fit,
-                       const evidence *e) {
+static void print_json(const request *r, const answer *a) {
+  const evidence *e = &a->evidence;
+  const gt_winner *winner = &a->found.winner;
   json_t *list = json_array();
   for (size_t i = 0; i < e->count; i++) {
     const gt_trial *trial = &e->trials[i];
@@ -197,16 +235,19 @@ static void print_json(const request *r, const char *model, source from, const g
                                     trial->registers >= 0 ? json_integer(trial->registers) : json_null(),
                                     "message", trial->message));
   }
-  json_t *json = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "problem", r->text, "model", model, "plan",
-                           source_names[from], "candidates", (json_int_t)e->candidates, "failed",
-                           (json_int_t)e->failed, "duplicates", (json_int_t)e->duplicates, "trials", list);
-  if (from != FROM_NONE) {
+  json_t *json =
+      json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "problem", r->text, "model", a->model, "plan",
+                gt_origin_name(a->found.origin), "candidates", (json_int_t)e->candidates, "failed",
+                (json_int_t)e->failed, "duplicates", (json_int_t)e->duplicates, "trials", list);
+  if (is_tuned(&a->found)) {
     char *why = reason(e, winner);
     gt_interval interval = gt_winner_interval(winner);
-    json_object_set_new(json, "configuration", json_string(winner->variant.configuration));
+    json_object_set_new(json, "configuration", json_string(gt_found_variant(&a->found)->configuration));
+    json_object_set_new(json, "borrowed_model",
+                        strcmp(winner->device, a->model) ? json_string(winner->device) : json_null());
     json_object_set_new(json, "why", json_string(why));
     json_object_set_new(json, "borrowed_from",
-                        from == FROM_NEAR ? json_string(winner->problem) : json_null());
+                        a->found.origin == GT_ORIGIN_NEAR ? json_string(winner->problem) : json_null());
     json_object_set_new(json, "median_us", gt_json_number(winner->median_us));
     json_object_set_new(json, "interval_us", json_pack("[f,f]", interval.low, interval.high));
     json_object_set_new(json, "default_us", gt_json_number(winner->default_us));
@@ -214,7 +255,7 @@ static void print_json(const request *r, const char *model, source from, const g
     json_object_set_new(json, "tuned_at", json_string(winner->tuned_at));
     json_object_set_new(json, "compiler", json_string(winner->compiler));
     json_object_set_new(json, "driver", json_string(winner->driver));
-    json_object_set_new(json, "templates", json_string(fit_names[fit]));
+    json_object_set_new(json, "templates", json_string(fit_names[a->fit]));
     free(why);
   }
   gt_print_json(json);
@@ -222,57 +263,74 @@ static void print_json(const request *r, const char *model, source from, const g
 
 // --- the command -------------------------------------------------------------------------------------------
 
-static gt_status find(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem, source *from,
-                      gt_winner *winner, gt_error *error) {
-  *from = FROM_EXACT;
-  gt_status status = gt_cache_get_winner(cache, device, problem, false, winner, error);
-  if (status == GT_NOT_FOUND) {
-    *from = FROM_NEAR;
-    status = gt_cache_get_near_winner(cache, device, problem, false, winner, error);
+// The cache that the answer is from: trials are kept beside winners.
+static gt_cache *cache_of(const gt_layers *layers, const gt_found *found) {
+  if (found->layer) return found->layer->cache;
+  return layers->count ? layers->list[layers->count - 1].cache : NULL;
+}
+
+static gt_status look(const request *r, gt_layers *layers, gt_finder *finder, const gt_fingerprint *device,
+                      answer *a, gt_error *error) {
+  gt_place place = {0};
+  gt_generator *generator = NULL;
+  gt_problem tuned = r->problem;
+  gt_fingerprint model = *device;
+  gt_error why = {0};
+  gt_status status =
+      gt_find_next(finder, &r->problem, &(gt_find_options){.with_code = false}, &place, &a->found, error);
+  if (status == GT_OK) status = gt_finder_generator(finder, &generator, error);
+  if (status != GT_OK) return status;
+  const gt_winner *winner = &a->found.winner;
+  gt_cache *cache = cache_of(layers, &a->found);
+  if (is_tuned(&a->found)) {
+    status = gt_problem_parse(winner->problem, &tuned, error);
+    // Where another model's winner is taken, its trials are the evidence.
+    if (status == GT_OK && strcmp(winner->device, a->model) != 0 && !gt_model_parse(winner->device, &model))
+      model = *device;
+    if (status == GT_OK)
+      status = gt_fit_of(generator, &model, &tuned, winner->variant.configuration,
+                         winner->variant.source_hash, &a->fit, NULL, &why);
+    if (status != GT_OK && why.text[0]) *error = why;
   }
-  if (status != GT_NOT_FOUND) return status;
-  *from = FROM_NONE;
-  return GT_OK;
+  if (status == GT_OK && cache)
+    status = gt_cache_each_trial(cache, &model, &tuned, on_trial, &a->evidence, error);
+  if (status == GT_OK)
+    weigh(&a->evidence, generator, is_tuned(&a->found) ? winner->variant.configuration : "");
+  return status;
 }
 
 static int run(const request *r) {
-  gt_cache *cache = NULL;
-  gt_generator *generator = NULL;
+  gt_layers layers = {0};
+  gt_finder *finder = NULL;
+  gt_cache *own = NULL;
   gt_fingerprint device = {0};
-  gt_winner winner = {0};
-  gt_problem tuned = r->problem;
-  evidence e = {.best = -1, .won = -1};
-  gt_fit fit = GT_FIT_SAME;
-  source from = FROM_NONE;
-  char *path = NULL, model[320];
-  gt_error error = {0}, unused;
-  gt_status status = gt_open_cache(r->cache, GT_CACHE_READ, &cache, &path, &error);
-  if (status == GT_OK && !cache)
+  answer a = {.evidence = {.best = -1, .won = -1}, .fit = GT_FIT_SAME};
+  const char *templates = getenv("GATHERTUNE_TEMPLATES");
+  const gt_layers_options none = {0};
+  char *path = NULL;
+  gt_error error = {0};
+  gt_status status = gt_open_cache(r->cache, GT_CACHE_READ, &own, &path, &error);
+  if (status == GT_OK) gt_layers_open_system(&none, &layers);
+  if (own) gt_layers_add(&layers, own, &none); // closed with the others
+  if (status == GT_OK && layers.count == 0)
     status = gt_fail(&error, GT_NOT_FOUND, "nothing is tuned yet: there is no file %s", path);
-  if (status == GT_OK) status = gt_model_choose(cache, r->device, r->model, &device, &error);
-  if (status == GT_OK) status = gt_open_generator(&generator, &error);
-  if (status == GT_OK) status = find(cache, &device, &r->problem, &from, &winner, &error);
-  if (status == GT_OK && from == FROM_NEAR) status = gt_problem_parse(winner.problem, &tuned, &error);
-  if (status == GT_OK) status = gt_cache_each_trial(cache, &device, &tuned, on_trial, &e, &error);
-  if (status == GT_OK && from != FROM_NONE) {
-    status = gt_fit_of(generator, &device, &tuned, winner.variant.configuration, winner.variant.source_hash,
-                       &fit, NULL, &unused);
-    if (status != GT_OK) error = unused;
-  }
+  if (status == GT_OK)
+    status = gt_model_choose(layers.list[layers.count - 1].cache, r->device, r->model, &device, &error);
   if (status == GT_OK) {
-    if (from == FROM_NONE) winner.variant.configuration = gt_strdup("");
-    weigh(&e, generator, &winner);
-    gt_model_print(&device, model);
-    (r->json ? print_json : print_text)(r, model, from, &winner, fit, &e);
+    if (templates && *templates) gt_complain("templates from %s", templates);
+    gt_model_print(&device, a.model);
+    finder = gt_finder_open(&layers, &device, templates && *templates ? templates : NULL);
+    status = look(r, &layers, finder, &device, &a, &error);
   }
+  if (status == GT_OK) (r->json ? print_json : print_text)(r, &a);
   int result = status == GT_OK ? 0 : gt_complain_error(&error);
-  for (size_t i = 0; i < e.count; i++) gt_trial_free(&e.trials[i]);
-  free(e.trials);
-  free(e.roles);
-  gt_winner_free(&winner);
+  for (size_t i = 0; i < a.evidence.count; i++) gt_trial_free(&a.evidence.trials[i]);
+  free(a.evidence.trials);
+  free(a.evidence.roles);
+  gt_found_free(&a.found);
+  gt_finder_close(finder);
+  gt_layers_close(&layers);
   free(path);
-  gt_generator_close(generator);
-  gt_cache_close(cache);
   return result;
 }
 

@@ -36,12 +36,26 @@ tune_recorded() {
   json '.plan == "near" and .borrowed_from == $p' --arg p "$P_CANONICAL"
 }
 
+@test "explain names the problem whose configuration is borrowed for another shape" {
+  tune_recorded
+  other=${P/in=6x5,out=12x10/in=8x6,out=16x12}
+  gt lookup "$other" --device recorded:gpu.json --json
+  works
+  json '.plan == "near"'
+  configuration=$(jq -r .configuration <<<"$output")
+  gt explain "$other"
+  works
+  said "configuration  $configuration"
+  said "borrowed       the configuration of $P_CANONICAL"
+}
+
 @test "explain tells that nothing is tuned" {
   tune_recorded
-  gt explain "${P/f32/f16}"
+  other=adaptive_avg_pool3d_backward:n=1,c=1,in=4x4x4,out=2x2x2,dtype=f64
+  gt explain "$other"
   works
-  said "gathertune tune"
-  gt explain "${P/f32/f16}" --json
+  said "gathertune tune $other"
+  gt explain "$other" --json
   works
   json '.plan == "default" and .trials == []'
   gt explain "$P" --cache nowhere.db

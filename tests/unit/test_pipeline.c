@@ -229,6 +229,7 @@ static void equal_code_objects_are_timed_once(void **state) {
   start(&r, tuner_opencl(), "twin");
   if (tune(&r) != GT_OK) fail_msg("%s", r.error.text);
   end(&r);
+  r = (run){0};
   start(&r, tuner_opencl(), "twin");
   if (tune(&r) != GT_OK) fail_msg("%s", r.error.text);
   assert_int_equal(r.tuned.failed, 0);

@@ -2,7 +2,7 @@
 # Installs what gathertune is built and tested with, on Debian 12 (root or sudo). Does nothing where all is present.
 set -eu
 
-packages="gcc make pkg-config git ca-certificates
+packages="gcc g++ make pkg-config git ca-certificates
   liblua5.4-dev libsqlite3-dev libjansson-dev libxxhash-dev libuv1-dev zlib1g-dev
   ocl-icd-opencl-dev opencl-headers pocl-opencl-icd libamdhip64-dev
   libcmocka-dev bats jq sqlite3 patchelf python3-jsonschema"

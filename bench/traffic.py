@@ -19,7 +19,7 @@ import math
 import subprocess
 import sys
 
-FAMILIES = "stream,direct,taps,inner,reduce,twopass,scatter"
+FAMILIES = "stream,direct,taps,inner,march,reduce,twopass,scatter"
 ELEMENT_BYTES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 PLACES = ("lanes", "waves", "blocks", "dies")
 

@@ -168,7 +168,10 @@ static void every_family_reads_around_gaps(void **state) {
   if (gt_generator_open(NULL, &f.generator, &error) != GT_OK) fail_msg("%s", error.text);
   size_t n_families;
   const char *const *families = gt_generator_families(f.generator, &n_families);
-  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+  const char *every = getenv("GT_TEST_EVERY"); // with sanitizers, which are slow, and look at the host's code only
+  size_t step = every ? (size_t)strtoul(every, NULL, 10) : 1, tried = 0;
+  assert_true(step > 0);
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i += step, tried++) {
     gt_problem problem;
     gt_buffer note = {0};
     if (gt_problem_parse(problems[i], &problem, &error) != GT_OK) fail_msg("%s: %s", problems[i], error.text);
@@ -178,7 +181,7 @@ static void every_family_reads_around_gaps(void **state) {
     for (size_t k = 0; k < n_families; k++) check_family(&f, &problem, families[k]);
     gt_buffer_free(&note);
   }
-  assert_true(f.runs > 3 * sizeof problems / sizeof *problems);
+  assert_true(f.runs > 3 * tried);
   assert_true(f.vector_loads > f.runs);
   gt_generator_close(f.generator);
   gt_session_close(&f.session);

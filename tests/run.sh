@@ -99,7 +99,7 @@ done
 suite "library, installed" env BUILD="$build" bats --tap tests/library/library.bats
 # The kernels run in the same drivers with or without sanitizers: once is enough for the long run.
 if [ -z "${SANITIZE:-}" ]; then
-  verified "oracle on PoCL" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device opencl:0 --configurations 2
+  verified "oracle on PoCL" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device opencl:0 --configurations 1
 fi
 
 # AMD's runtime and hiprtc on an emulated MI300X.

@@ -1,5 +1,6 @@
 -- The plain gather-sum: a thread per input element, which goes through the window of outputs that used it. Linear interpolation computes
 -- windows and weights as it goes, other filters read tables. Needs no tuning, and is the default where nothing was tuned.
+local accumulation = use "accumulation"
 local gather = use "gather"
 local gradient = use "gradient"
 
@@ -15,7 +16,7 @@ return {
   parameters = function(p)
     return {
       { name = "block", values = { 64, 128, 256, 512 } },
-      { name = "acc", values = { p.double_arithmetic and "double" or "float" }, on_request = p.double_arithmetic and { "float" } or {} },
+      accumulation.parameter(p),
     }
   end,
 
@@ -24,7 +25,7 @@ return {
   },
 
   default = function(p, device)
-    return { block = device.is_cpu and 64 or 256, acc = p.double_arithmetic and "double" or "float" }
+    return { block = device.is_cpu and 64 or 256, acc = accumulation.type(p) }
   end,
 
   launches = function(c, p) return { { kernel = "gt_direct", block = c.block, blocks = { p.in_slice, c.block } } } end,

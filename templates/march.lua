@@ -11,6 +11,7 @@
 local tiling = use "tiling"
 local intervals = use "intervals"
 local axes = use "axis"
+local accumulation = use "accumulation"
 local mapping = use "mapping"
 local vector = use "vector"
 local choose = use "choose"
@@ -21,9 +22,6 @@ local most_threads = 1024
 local most_depth = 64     -- outputs that the second kernel of depth=after adds up
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
 
-local function deep(p) return p.axes[1].n_in > 1 or p.axes[1].n_out > 1 end
-local function arithmetic(p) return p.double_arithmetic and "double" or "float" end
-local function bytes_of(type) return type == "double" and 8 or 4 end
 local function depth_block(device) return device.is_cpu and 64 or 128 end
 local function ceil(a, b) return (a + b - 1) // b end
 
@@ -57,12 +55,12 @@ local function reach(part, tiles)
 end
 
 -- What the walk goes down, "depth" or "height", as a number of an axis; and in how many parts the height is cut.
-local function along(c, p) return deep(p) and c.depth == "march" and 1 or 2 end
-local function down(c, p) return deep(p) and c.down or 1 end
+local function along(c, p) return axes.deep(p) and c.depth == "march" and 1 or 2 end
+local function down(c, p) return axes.deep(p) and c.down or 1 end
 
 -- What a configuration comes to. A unit's plane of outputs is y.length × x.length; items are what a unit's plane is summed to.
 local function plan(c, p, device)
-  local self = { along = along(c, p), after = deep(p) and c.depth == "after" }
+  local self = { along = along(c, p), after = axes.deep(p) and c.depth == "after" }
   self.way, self.plane_deep = intervals.make(p, self.along), self.along == 1
   self.tx, self.ty = tiling.make(p, 3, c.vx), self.plane_deep and tiling.make(p, 2, 1) or nil
   self.x = cut(p.axes[3], c.across, c.v)
@@ -82,7 +80,7 @@ local function plan(c, p, device)
   self.together = c.rows
   while self.together > 1 and self.together * c.slices * self.items > self.block do self.together = self.together // 2 end
   self.deals = ceil(self.together * c.slices * self.items, self.block)
-  self.word = bytes_of(c.acc)
+  self.word = accumulation.bytes(c.acc)
   -- Shared memory: rows of sums, with room on either side for windows that reach past the ends. They are read in vectors of `vector` words where
   -- windows start at multiples of them. Else lanes read one word each, some `step` apart: column X lies at X / split of part X mod split, so
   -- that neighbouring lanes meet in neighbouring banks.
@@ -110,7 +108,7 @@ local last_p, last_key, last_plan
 local function plan_of(c, p, device)
   local key = { device.wave_size }
   for _, name in ipairs { "v", "strip", "rows", "slices", "across", "vx", "acc" } do key[#key + 1] = tostring(c[name]) end
-  if deep(p) then key[#key + 1], key[#key + 2] = c.depth, c.down end
+  if axes.deep(p) then key[#key + 1], key[#key + 2] = c.depth, c.down end
   key = table.concat(key, " ")
   if last_p ~= p or last_key ~= key then last_p, last_key, last_plan = p, key, plan(c, p, device) end
   return last_plan
@@ -163,7 +161,7 @@ local constraints = {
     end },
   { why = "a depth that stays as it is, or over 64 outputs per input along it",
     ok = function(c, p)
-      return not deep(p) or c.depth == "march" or not p.axes[1].identity and tiling.make(p, 1, 1).width <= most_depth
+      return not axes.deep(p) or c.depth == "march" or not p.axes[1].identity and tiling.make(p, 1, 1).width <= most_depth
     end },
   { why = "more threads per block than the device allows",
     ok = function(c, p, device) return plan_of(c, p, device).block <= math.min(most_threads, device.max_threads_per_block) end },
@@ -199,14 +197,14 @@ local function defaults(p, device)
   local width, height, candidates = p.axes[3], p.axes[2], {}
   local v = vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), width.n_out)
   local shrinks = width.n_out * height.n_out >= 16 * width.n_in * height.n_in
-  for _, depth in ipairs(deep(p) and (shrinks and { "after", "march" } or { "march", "after" }) or { "none" }) do
+  for _, depth in ipairs(axes.deep(p) and (shrinks and { "after", "march" } or { "march", "after" }) or { "none" }) do
     for _, across in ipairs { 1, 2, 4 } do
       for _, parts in ipairs(depth == "march" and { 1, 2, 4, 8 } or { 1 }) do
         for _, slices in ipairs { 32, 16, 8, 6, 4, 3, 2, 1 } do
           if slices == 1 or slices * ceil(width.n_out, across * v) <= 256 then
             for _, shape in ipairs { { 16, 2, 2 }, { "whole", 2, 2 }, { 16, 1, 1 }, { "whole", 1, 1 } } do
-              local c = { v = v, strip = shape[1], rows = shape[2], slices = slices, across = across, vx = shape[3], acc = arithmetic(p) }
-              if deep(p) then c.depth, c.down = depth, parts end
+              local c = { v = v, strip = shape[1], rows = shape[2], slices = slices, across = across, vx = shape[3], acc = accumulation.type(p) }
+              if axes.deep(p) then c.depth, c.down = depth, parts end
               candidates[#candidates + 1] = amd.defaults(c, device)
             end
           end
@@ -224,10 +222,10 @@ return {
   claims = function(p, device)
     if p.inner ~= 1 or p.pixel_stride ~= 1 then return false, "channels-first only (inner does channels-last)" end
     if p.in_slice >= 1 << 31 or p.out_reach >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
-    if not deep(p) and p.axes[2].n_in == 1 and p.axes[2].n_out == 1 then return false, "one axis only" end
+    if not axes.deep(p) and p.axes[2].n_in == 1 and p.axes[2].n_out == 1 then return false, "one axis only" end
     if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
     if math.max(p.axes[1].n_out, p.axes[2].n_out, p.axes[3].n_out) > 1 << 14 then return false, "more than 16384 outputs along an axis" end
-    for number = deep(p) and 1 or 2, 2 do
+    for number = axes.deep(p) and 1 or 2, 2 do
       local w = intervals.make(p, number)
       if not w or w.taps > 8 then
         return false, "outputs that do not move on with their inputs, or more than 32 to an input, or used by more than 8 inputs"
@@ -239,15 +237,15 @@ return {
 
   parameters = function(p, device)
     local list = {}
-    if deep(p) then list[1] = { name = "depth", values = { "march", "after" } } end
+    if axes.deep(p) then list[1] = { name = "depth", values = { "march", "after" } } end
     list[#list + 1] = { name = "v", values = { 1, 2, 4, 8 } }               -- outputs per load
     list[#list + 1] = { name = "strip", values = { 2, 4, 8, 16, 32, "whole" } } -- inputs along the way per block
     list[#list + 1] = { name = "rows", values = { 1, 2, 4 } }               -- of which so many are finished together
     list[#list + 1] = { name = "slices", values = { 1, 2, 3, 4, 6, 8, 12, 16, 32 } }
     list[#list + 1] = { name = "across", values = { 1, 2, 4 } }
-    if deep(p) then list[#list + 1] = { name = "down", values = { 1, 2, 4, 8 } } end
+    if axes.deep(p) then list[#list + 1] = { name = "down", values = { 1, 2, 4, 8 } } end
     list[#list + 1] = { name = "vx", values = { 1, 2, 4 } }                 -- inputs per sum along the width
-    list[#list + 1] = { name = "acc", values = { arithmetic(p) }, on_request = p.double_arithmetic and { "float" } or {} }
+    list[#list + 1] = accumulation.parameter(p)
     return amd.parameters(list, device)
   end,
 
@@ -273,7 +271,7 @@ return {
 
   bindings = function(c, p, device)
     local m = plan_of(c, p, device)
-    return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, deep = deep(p),
+    return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, deep = axes.deep(p),
       store_elements = m.after and 1 or vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
       depth_block = depth_block(device), axes = axes,
       depth = m.after and tiling.make(p, 1, 1) or nil }

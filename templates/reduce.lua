@@ -1,5 +1,6 @@
 -- Few inputs with large windows (1→N and the like): `split` threads share the window of one input and add up their parts in shared memory, in
 -- a fixed order. Channels-first, neighbouring threads read neighbouring columns of a row; channels-last, neighbouring channels.
+local accumulation = use "accumulation"
 local gather = use "gather"
 local vector = use "vector"
 local gradient = use "gradient"
@@ -32,7 +33,7 @@ local constraints = {
   { why = "channels-last, less than 4 neighbouring channels per block",
     ok = function(c, p) return p.inner == 1 or c.block // c.split >= math.min(4, p.inner) end },
   { why = "partial sums do not fit in shared memory",
-    ok = function(c, p, device) return c.block * (c.acc == "double" and 8 or 4) <= device.lds_bytes_per_block end },
+    ok = function(c, p, device) return c.block * accumulation.bytes(c.acc) <= device.lds_bytes_per_block end },
 }
 
 return {
@@ -52,14 +53,14 @@ return {
       { name = "v", values = { 1, 2, 4, 8 } },   -- outputs per load
       { name = "flight", values = { 1, 2, 4 } }, -- loads in flight per thread
       { name = "block", values = { 64, 128, 256, 512 } },
-      { name = "acc", values = { p.double_arithmetic and "double" or "float" }, on_request = p.double_arithmetic and { "float" } or {} },
+      accumulation.parameter(p),
     }
   end,
 
   constraints = constraints,
 
   default = function(p, device)
-    local c = { split = 2, v = 1, flight = 1, block = device.is_cpu and 64 or 256, acc = p.double_arithmetic and "double" or "float" }
+    local c = { split = 2, v = 1, flight = 1, block = device.is_cpu and 64 or 256, acc = accumulation.type(p) }
     local groups = p.inner == 1 and 1 or math.min(4, p.inner)
     if p.inner == 1 and p.pixel_stride == 1 then c.v = vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), p.axes[3].n_out) end
     while c.v > p.axes[3].max_count do c.v = c.v // 2 end

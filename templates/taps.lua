@@ -1,6 +1,7 @@
 -- Channels-first. A thread computes a register tile of vx × vy inputs of one outer slice (lib/register_tile): of each output row it sums
 -- horizontally into vx values, which it then adds to the rows of the tile that used them. An input row is stored as soon as its last output row
 -- was added, so that few sums are alive at a time. Any ratio, any filter.
+local axes = use "axis"
 local tiling = use "tiling"
 local mapping = use "mapping"
 local register_tile = use "register_tile"
@@ -14,8 +15,7 @@ local function alignment(c, p)
   local n_out, x, y = p.axes[3].n_out, register_tile.tilings(c, p)
   local aligned = x.starts and 1 or vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), x.step)
   local result = { widest = aligned, straddles = false, shift = function() return x.offset or 0 end }
-  local deep = p.axes[1].n_in > 1 or p.axes[1].n_out > 1
-  if x.starts or y.starts or deep or p.strided or p.dtype_bytes > 4 or c.rows == "rolled" then return result end
+  if x.starts or y.starts or axes.deep(p) or p.strided or p.dtype_bytes > 4 or c.rows == "rolled" then return result end
   local widest = vector.common_power(16 // p.dtype_bytes, p.out_slice, x.step, y.step * n_out)
   if widest <= aligned then return result end
   return { widest = widest, straddles = true, shift = function(r) return (y.offset + r) * n_out + x.offset end }

@@ -12,6 +12,7 @@
 --
 -- Workspaces are dense. Of a grad_output with gaps the first pass keeps the dimensions of `before`, of `after` and of a whole slab apart
 -- (lib/gradient), and loads no more at once than lies together.
+local accumulation = use "accumulation"
 local gather = use "gather"
 local gradient = use "gradient"
 local window = use "window"
@@ -23,9 +24,7 @@ local smallest_window = 25  -- outputs per input from which on passes can pay
 local table_limit = 32768   -- entries of program-scope tables: half a minute of compiling beyond that
 local stage_below = 128     -- bytes of `after` from which on lanes of a direct pass read whole lines
 
-local function arithmetic(p) return p.double_arithmetic and "double" or "float" end
 
-local function bytes_of(type) return type == "double" and 8 or 4 end
 
 local function passes_needed(p)
   local numbers = {}
@@ -90,7 +89,7 @@ local function strided_load(p, limit, dimensions)
 end
 
 local function plan_staged(pass, c, p)
-  local word_bytes = bytes_of(c.acc)
+  local word_bytes = accumulation.bytes(c.acc)
   local fit = c.stage * 1024 // (pass.slab * word_bytes)
   pass.rows = 1
   while pass.rows * 2 <= fit and pass.rows < 128 do pass.rows = pass.rows * 2 end
@@ -143,9 +142,9 @@ local function plan(c, p)
       pass.before_dimensions = gradient.dimensions(p, 1, number - 1)
       pass.after_dimensions, pass.slab_dimensions = gradient.dimensions(p, number + 1, 4), gradient.dimensions(p, number, 4)
     end
-    pass.from_bytes = pass.from_storage and p.dtype_bytes or bytes_of(c.acc)
+    pass.from_bytes = pass.from_storage and p.dtype_bytes or accumulation.bytes(c.acc)
     pass.v = math.min(place == 1 and c.v or c.later, axis.n_in)
-    pass.staged = pass.after * pass.from_bytes < stage_below and pass.slab * bytes_of(c.acc) <= c.stage * 1024
+    pass.staged = pass.after * pass.from_bytes < stage_below and pass.slab * accumulation.bytes(c.acc) <= c.stage * 1024
     if pass.staged then plan_staged(pass, c, p) else plan_direct(pass, c, p) end
     sizes[number] = axis.n_in
     passes[place] = pass
@@ -174,7 +173,7 @@ local function some(c, p, ok) return not all(c, p, function(pass) return not ok(
 
 -- Registers that a thread needs for values, about.
 local function values_alive(pass, c)
-  local words = bytes_of(c.acc) // 4
+  local words = accumulation.bytes(c.acc) // 4
   if pass.staged then return (pass.v + 8) * pass.slabs * words end
   return pass.v * pass.elements * words + math.max(16, 4 * pass.elements * pass.from_bytes // 4)
 end
@@ -203,7 +202,7 @@ local constraints = {
     end },
   { why = "staged slabs do not fit in shared memory",
     ok = function(c, p, device)
-      return all(c, p, function(pass) return not pass.staged or pass.words * bytes_of(c.acc) <= device.lds_bytes_per_block end)
+      return all(c, p, function(pass) return not pass.staged or pass.words * accumulation.bytes(c.acc) <= device.lds_bytes_per_block end)
     end },
   { why = "the kernels' text would be too long",
     ok = function(c, p, device)
@@ -213,7 +212,7 @@ local constraints = {
     end },
   { why = "a compiler that reads the whole window from shared memory first would run out of registers",
     ok = function(c, p)
-      return all(c, p, function(pass) return not pass.staged or pass.w.width * pass.slabs * bytes_of(c.acc) <= 1024 end)
+      return all(c, p, function(pass) return not pass.staged or pass.w.width * pass.slabs * accumulation.bytes(c.acc) <= 1024 end)
     end },
   { why = "a compiler that loads weights early would run out of registers",
     ok = function(c, p) return all(c, p, function(pass) return pass.v == 1 or #pass.w.entries <= 320 end) end },
@@ -235,7 +234,7 @@ local function default(p, device)
   for _, shape in ipairs { { 4, 8 }, { 4, 4 }, { 2, 4 }, { 1, 4 } } do
     for _, stage in ipairs { 4, 16, 0 } do
       candidates[#candidates + 1] = { first = "outer", stage = stage, slabs = 1, v = shape[1], later = 1, load = shape[2],
-        block = device.is_cpu and 64 or 128, acc = arithmetic(p) }
+        block = device.is_cpu and 64 or 128, acc = accumulation.type(p) }
     end
   end
   return choose.first_legal(candidates, constraints, p, device)
@@ -265,7 +264,7 @@ return {
       { name = "later", values = { 1, 2 } },                 -- the same in later passes, which have fewer to deal out
       { name = "load", values = { 4, 8, 16 } },              -- bytes per load of direct passes, at most
       { name = "block", values = { 64, 128, 256 } },
-      { name = "acc", values = { arithmetic(p) }, on_request = p.double_arithmetic and { "float" } or {} },
+      accumulation.parameter(p),
     }
   end,
 
@@ -283,12 +282,12 @@ return {
   workspace = function(c, p)
     local passes, elements = plan_of(c, p), 0
     for place = 1, #passes - 1 do elements = elements + passes[place].before * passes[place].result end
-    return (#passes > 2 and 64 or 0) * bytes_of(c.acc), elements * bytes_of(c.acc)
+    return (#passes > 2 and 64 or 0) * accumulation.bytes(c.acc), elements * accumulation.bytes(c.acc)
   end,
 
   bindings = function(c, p, device)
     -- Vectors of workspace elements are those of f32 or f64.
-    local between = { dtype = c.acc == "double" and "f64" or "f32", dtype_bytes = bytes_of(c.acc) }
+    local between = { dtype = c.acc == "double" and "f64" or "f32", dtype_bytes = accumulation.bytes(c.acc) }
     local function load(pass, name, address)
       if pass.from_storage then return vector.load(p, pass.elements, name, address) end
       if pass.elements == 1 then return ("const %s %s = *(%s);"):format(c.acc, name, address) end
@@ -314,6 +313,6 @@ return {
       return lines
     end
     return { passes = plan_of(c, p), window = window, gradient = gradient, mapping = mapping, load = load, element = element, store = store,
-      word_bytes = bytes_of(c.acc) }
+      word_bytes = accumulation.bytes(c.acc) }
   end,
 }

@@ -1,6 +1,9 @@
 -- What libraries that cut an axis into tiles share. All numbers are zero-based.
 local axes = {}
 
+-- Whether a problem has a depth.
+function axes.deep(p) return p.axes[1].n_in > 1 or p.axes[1].n_out > 1 end
+
 -- First and end (exclusive) of the window of outputs that each tile of `size` inputs gathers from.
 function axes.windows(axis, size, tiles)
   local from, to = {}, {}

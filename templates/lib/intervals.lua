@@ -5,7 +5,7 @@
 -- inputs below 0: their sums count from input 0 on only. Intervals have `rows` outputs, or (where starts are a table) up to so many.
 --
 -- The value has the form of a tiling (lib/tiling): a tile is an interval, its inputs are taps, its columns the outputs of an interval; so that
--- tiling.tables, start, declare, weight and add work on it. Outputs of an interval that lie outside of the axis are to be taken as zeros.
+-- tiling.tables (not dense), start, declare, weight and add work on it. Outputs of an interval that lie outside of the axis are to be taken as zeros.
 local axes = use "axis"
 local tiling = use "tiling"
 local intervals = { most_rows = 32 } -- outputs per input: beyond that their loop would have to be rolled
@@ -54,7 +54,7 @@ local function make(axis)
   local taps = 1
   for Y = 0, axis.n_out - 1 do taps = math.max(taps, high[Y] - low[Y] + 1) end
   local affine = place_affine(axis, low, high)
-  local self = { taps = taps, size = taps, tiles = axis.n_in + taps - 1, n_in = axis.n_in, n_out = axis.n_out }
+  local self = { taps = taps, tiles = axis.n_in + taps - 1 }
   if affine and affine.taps == taps then
     -- The interval of input y starts at rows · (y - lowest) + offset.
     self.rows, self.step = affine.rows, affine.rows
@@ -73,7 +73,6 @@ local function make(axis)
     for t = 0, self.tiles - 1 do self.starts[t] = self.line and axes.on_line(self.line, t) or from[t] end
     function self.owns(t, Y) return Y >= from[t] and Y < to[t] end
   end
-  self.width = self.rows
   local function exists(t, j) return t - (taps - 1) + j >= 0 and t - (taps - 1) + j < axis.n_in end
   function self.counts(t, j, c)
     local output = self.starts and 0 or self.step * t + self.offset + c

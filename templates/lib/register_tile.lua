@@ -3,6 +3,8 @@
 -- inputs that used it.
 --
 -- A family hands over how many values it moves together (`channels`, a function of c), so that all counts are of single values.
+local axes = use "axis"
+local accumulation = use "accumulation"
 local tiling = use "tiling"
 local mapping = use "mapping"
 local choose = use "choose"
@@ -13,11 +15,10 @@ local register_tile = {}
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
 local most_registers = 160 -- for values: above that occupancy falls, or values spill
 
-local function deep(p) return p.axes[1].n_in > 1 or p.axes[1].n_out > 1 end
 
 -- The tilings of width, height and depth. Outputs of a window that lie outside of the width count as zeros, and rows that are unrolled too.
 local function tilings(c, p)
-  return tiling.make(p, 3, c.vx, true), tiling.make(p, 2, c.vy, true), tiling.make(p, 1, deep(p) and c.vz or 1)
+  return tiling.make(p, 3, c.vx, true), tiling.make(p, 2, c.vy, true), tiling.make(p, 1, axes.deep(p) and c.vz or 1)
 end
 register_tile.tilings = tilings
 
@@ -32,13 +33,13 @@ function register_tile.products(c, p)
   local x, y = tilings(c, p)
   local rows = c.rows == "rolled" and 1 or y.width
   local vertical = c.rows == "rolled" and c.vy * c.vx or tiling.products(y) * c.vx
-  return rows * tiling.products(x) + vertical + (deep(p) and c.vz * c.vy * c.vx or 0)
+  return rows * tiling.products(x) + vertical + (axes.deep(p) and c.vz * c.vy * c.vx or 0)
 end
 
 -- Sums that are alive at a time, and weights that are kept in registers.
 function register_tile.sums(c, p)
-  local sums = (c.rows == "rolled" or deep(p)) and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
-  if deep(p) then sums = sums + c.vz * c.vy end
+  local sums = (c.rows == "rolled" or axes.deep(p)) and c.vy or math.min(c.vy, p.axes[2].max_count + 1)
+  if axes.deep(p) then sums = sums + c.vz * c.vy end
   return sums * c.vx
 end
 function register_tile.weights(c, p)
@@ -56,15 +57,14 @@ end
 -- The list of parameters, with the family's own between those of the tile and those of its mapping.
 function register_tile.parameters(p, device, widths, own)
   local list = {}
-  if deep(p) then list[1] = { name = "vz", values = p.axes[1].n_in > 1 and { 1, 2 } or { 1 } } end
+  if axes.deep(p) then list[1] = { name = "vz", values = p.axes[1].n_in > 1 and { 1, 2 } or { 1 } } end
   list[#list + 1] = { name = "vx", values = widths }
   list[#list + 1] = { name = "vy", values = { 1, 2, 4, 8 } }
   list[#list + 1] = own
   list[#list + 1] = { name = "rows", values = { "unrolled", "rolled" } }
   list[#list + 1] = { name = "map", values = mapping.values() }
   list[#list + 1] = { name = "block", values = { 64, 128, 256, 512 } }
-  list[#list + 1] = { name = "acc", values = { p.double_arithmetic and "double" or "float" },
-    on_request = p.double_arithmetic and { "float" } or {} }
+  list[#list + 1] = accumulation.parameter(p)
   return amd.parameters(list, device, true)
 end
 
@@ -87,7 +87,7 @@ function register_tile.constraints(family)
       ok = function(c, p)
         local x, y, z = tilings(c, p)
         return tiling.table_entries(x, false) + tiling.table_entries(y, c.rows == "rolled")
-          + (deep(p) and tiling.table_entries(z, true) or 0) <= table_limit
+          + (axes.deep(p) and tiling.table_entries(z, true) or 0) <= table_limit
       end },
     { why = "a slice of 2^31 work items and more", ok = function(c, p) return family.items(c, p) < 1 << 31 end },
     mapping.constraint(family.items),
@@ -99,12 +99,12 @@ function register_tile.default(p, device, shapes, family, constraints, complete)
   local candidates = {}
   for _, shape in ipairs(shapes) do
     local c = { vx = shape[1], vy = shape[2], rows = shape[3], block = device.is_cpu and 64 or 256,
-      acc = p.double_arithmetic and "double" or "float" }
-    if deep(p) then c.vz = 1 end
+      acc = accumulation.type(p) }
+    if axes.deep(p) then c.vz = 1 end
     complete(c)
     c.map = mapping.default(family.items(c, p), c.block)
     amd.defaults(c, device, true)
-    if c.order and deep(p) then c.order = "xcd" end -- windows of several slices are shared by blocks that are far apart
+    if c.order and axes.deep(p) then c.order = "xcd" end -- windows of several slices are shared by blocks that are far apart
     candidates[#candidates + 1] = c
   end
   return choose.first_legal(candidates, constraints, p, device)
@@ -113,7 +113,7 @@ end
 -- The names that both templates use.
 function register_tile.bindings(c, p, items)
   local x, y, z = tilings(c, p)
-  return { x = x, y = y, z = z, vz = z.size, deep = deep(p), items = items, tiling = tiling, mapping = mapping, amd = amd, gradient = gradient,
+  return { x = x, y = y, z = z, vz = z.size, deep = axes.deep(p), items = items, tiling = tiling, mapping = mapping, amd = amd, gradient = gradient,
     vector = use "vector",
     n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, slices_in = p.axes[1].n_in,
     n_out = p.axes[3].n_out, rows_out = p.axes[2].n_out, slices_out = p.axes[1].n_out }

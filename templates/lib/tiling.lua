@@ -165,6 +165,9 @@ function tiling.start(self, name, tile)
   return ("%d * (gt_i32)%s + %d"):format(self.step, tile, self.offset)
 end
 
+-- The C condition under which a position that may lie outside of its axis lies in it.
+function tiling.inside(position, length) return ("(gt_u32)(%s) < %du"):format(position, length) end
+
 local function variable(name, entry) return ("%s_%d_%d"):format(name, entry.j, entry.c) end
 
 -- Declarations of the weights that are not plain literals, for the tile that variable `tile` names. Their tables are those of `tables`, where

@@ -50,16 +50,48 @@ static bool parse_samples(const char *text, gt_trial *trial) {
   return good;
 }
 
-static void read_readings(gt_query *query, gt_readings *readings) {
-  readings->temperature_c = (int)gt_column_int(query, 0, INT_MAX);
-  readings->clock_mhz = (int)gt_column_int(query, 0, INT_MAX);
-  readings->memory_clock_mhz = (int)gt_column_int(query, 0, INT_MAX);
+// What trials and rechecks have in common: the first columns after the key, and the last.
+static void read_outcome(gt_query *query, gt_trial *trial) {
+  if (!gt_outcome_from_name(gt_column_text(query), &trial->outcome)) gt_column_bad(query);
+  trial->message = gt_strdup(gt_column_text(query));
+  if (!parse_samples(gt_column_text(query), trial)) gt_column_bad(query);
+  trial->median_us = gt_column_real(query);
+  trial->spread_us = gt_column_real(query);
 }
 
-static void bind_readings(gt_query *query, const gt_readings *readings) {
-  gt_bind_int(query, ":temperature_c", readings->temperature_c);
-  gt_bind_int(query, ":clock_mhz", readings->clock_mhz);
-  gt_bind_int(query, ":memory_clock_mhz", readings->memory_clock_mhz);
+static void read_conditions(gt_query *query, gt_trial *trial) {
+  trial->noisy = gt_column_int(query, 0, 1);
+  trial->readings.temperature_c = (int)gt_column_int(query, 0, INT_MAX);
+  trial->readings.clock_mhz = (int)gt_column_int(query, 0, INT_MAX);
+  trial->readings.memory_clock_mhz = (int)gt_column_int(query, 0, INT_MAX);
+}
+
+// Binds what both have, for the device and problem of these ids. `samples`: print_samples' text, bound until
+// the query ran.
+static void bind_measured(gt_query *query, int64_t device, int64_t problem, const gt_trial *trial,
+                          const char *samples) {
+  gt_bind_int(query, ":device", device);
+  gt_bind_int(query, ":problem", problem);
+  gt_bind_text(query, ":configuration", trial->configuration);
+  gt_bind_text(query, ":outcome", gt_outcome_name(trial->outcome));
+  gt_bind_text(query, ":message", trial->message ? trial->message : "");
+  gt_bind_text(query, ":samples_us", samples);
+  gt_bind_real(query, ":median_us", trial->median_us);
+  gt_bind_real(query, ":spread_us", trial->spread_us);
+  gt_bind_int(query, ":noisy", trial->noisy);
+  gt_bind_int(query, ":temperature_c", trial->readings.temperature_c);
+  gt_bind_int(query, ":clock_mhz", trial->readings.clock_mhz);
+  gt_bind_int(query, ":memory_clock_mhz", trial->readings.memory_clock_mhz);
+}
+
+// The ids of a device and a problem. `make`: they are made where they are not there, else GT_NOT_FOUND.
+static gt_status find_keys(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem, bool make,
+                           int64_t *device_id, int64_t *problem_id, gt_error *error) {
+  int64_t model_id;
+  gt_status status = gt_key_model(cache, device, make, &model_id, error);
+  if (status == GT_OK) status = gt_key_device(cache, device, model_id, make, device_id, error);
+  if (status == GT_OK) status = gt_key_problem(cache, problem, make, problem_id, error);
+  return status;
 }
 
 static gt_status read_trial(gt_query *query, gt_trial *trial, gt_error *error) {
@@ -70,18 +102,13 @@ static gt_status read_trial(gt_query *query, gt_trial *trial, gt_error *error) {
     strcpy(trial->source_hash, hash);
   else
     gt_column_bad(query);
-  if (!gt_outcome_from_name(gt_column_text(query), &trial->outcome)) gt_column_bad(query);
-  trial->message = gt_strdup(gt_column_text(query));
-  if (!parse_samples(gt_column_text(query), trial)) gt_column_bad(query);
-  trial->median_us = gt_column_real(query);
-  trial->spread_us = gt_column_real(query);
+  read_outcome(query, trial);
   trial->checked = gt_column_int(query, 0, 1);
   trial->compile_ms = gt_column_real(query);
   trial->registers = (int)gt_column_int(query, -1, INT_MAX);
   trial->lds_bytes = (int)gt_column_int(query, -1, INT_MAX);
   trial->scratch_bytes = (int)gt_column_int(query, -1, INT_MAX);
-  trial->noisy = gt_column_int(query, 0, 1);
-  read_readings(query, &trial->readings);
+  read_conditions(query, trial);
   gt_status status = gt_query_check(query, error);
   if (status != GT_OK) gt_trial_free(trial);
   return status;
@@ -103,23 +130,14 @@ static gt_status validate(const gt_trial *trial, gt_error *error) {
 static gt_status put(gt_cache *cache, int64_t device, int64_t problem, const gt_trial *trial,
                      const char *samples, const char *now, gt_error *error) {
   gt_query query = gt_query_begin(cache, GT_SQL_PUT_TRIAL);
-  gt_bind_int(&query, ":device", device);
-  gt_bind_int(&query, ":problem", problem);
-  gt_bind_text(&query, ":configuration", trial->configuration);
+  bind_measured(&query, device, problem, trial, samples);
   gt_bind_text(&query, ":source_hash", trial->source_hash);
-  gt_bind_text(&query, ":outcome", gt_outcome_name(trial->outcome));
-  gt_bind_text(&query, ":message", trial->message ? trial->message : "");
-  gt_bind_text(&query, ":samples_us", samples);
-  gt_bind_real(&query, ":median_us", trial->median_us);
-  gt_bind_real(&query, ":spread_us", trial->spread_us);
   gt_bind_int(&query, ":checked", trial->checked);
   gt_bind_real(&query, ":compile_ms", trial->compile_ms);
   gt_bind_int(&query, ":registers", trial->registers);
   gt_bind_int(&query, ":lds_bytes", trial->lds_bytes);
   gt_bind_int(&query, ":scratch_bytes", trial->scratch_bytes);
   gt_bind_text(&query, ":tried_at", now);
-  gt_bind_int(&query, ":noisy", trial->noisy);
-  bind_readings(&query, &trial->readings);
   return gt_query_run(&query, error);
 }
 
@@ -139,10 +157,8 @@ gt_status gt_cache_put_trial_record(gt_cache *cache, const gt_fingerprint *devic
   char *samples = print_samples(trial->samples_us, trial->n_samples);
   status = gt_store_begin(cache, error);
   if (status == GT_OK) {
-    int64_t model_id, device_id, problem_id;
-    status = gt_key_model(cache, device, true, &model_id, error);
-    if (status == GT_OK) status = gt_key_device(cache, device, model_id, true, &device_id, error);
-    if (status == GT_OK) status = gt_key_problem(cache, problem, true, &problem_id, error);
+    int64_t device_id, problem_id;
+    status = find_keys(cache, device, problem, true, &device_id, &problem_id, error);
     if (status == GT_OK) status = put(cache, device_id, problem_id, trial, samples, tried_at, error);
     if (status == GT_OK)
       status = gt_origin_put(cache, GT_ORIGIN_TRIAL, device_id, problem_id, trial->configuration, host, error);
@@ -155,10 +171,8 @@ gt_status gt_cache_put_trial_record(gt_cache *cache, const gt_fingerprint *devic
 gt_status gt_cache_get_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                              const char *configuration, gt_trial *trial, gt_error *error) {
   *trial = (gt_trial){0};
-  int64_t model_id, device_id, problem_id;
-  gt_status status = gt_key_model(cache, device, false, &model_id, error);
-  if (status == GT_OK) status = gt_key_device(cache, device, model_id, false, &device_id, error);
-  if (status == GT_OK) status = gt_key_problem(cache, problem, false, &problem_id, error);
+  int64_t device_id, problem_id;
+  gt_status status = find_keys(cache, device, problem, false, &device_id, &problem_id, error);
   if (status != GT_OK) return status;
 
   gt_query query = gt_query_begin(cache, GT_SQL_GET_TRIAL);
@@ -282,19 +296,10 @@ static gt_status put_recheck_row(gt_cache *cache, int64_t device, int64_t proble
   char now[GT_UTC_SIZE];
   gt_store_utc(now);
   gt_query query = gt_query_begin(cache, GT_SQL_PUT_RECHECK);
-  gt_bind_int(&query, ":device", device);
-  gt_bind_int(&query, ":problem", problem);
-  gt_bind_text(&query, ":configuration", trial->configuration);
-  gt_bind_text(&query, ":outcome", gt_outcome_name(trial->outcome));
-  gt_bind_text(&query, ":message", trial->message ? trial->message : "");
-  gt_bind_text(&query, ":samples_us", samples);
-  gt_bind_real(&query, ":median_us", trial->median_us);
-  gt_bind_real(&query, ":spread_us", trial->spread_us);
+  bind_measured(&query, device, problem, trial, samples);
   gt_bind_real(&query, ":default_us", recheck->default_us);
   gt_bind_real(&query, ":stored_us", recheck->stored_us);
   gt_bind_real(&query, ":stored_default_us", recheck->stored_default_us);
-  gt_bind_int(&query, ":noisy", trial->noisy);
-  bind_readings(&query, &trial->readings);
   gt_bind_text(&query, ":rechecked_at", now);
   return gt_query_run(&query, error);
 }
@@ -309,10 +314,8 @@ gt_status gt_cache_put_recheck(gt_cache *cache, const gt_fingerprint *device, co
   if (status == GT_OK) status = gt_store_begin(cache, error);
   if (status != GT_OK) return status;
   char *samples = print_samples(recheck->trial.samples_us, recheck->trial.n_samples);
-  int64_t model_id, device_id, problem_id;
-  status = gt_key_model(cache, device, true, &model_id, error);
-  if (status == GT_OK) status = gt_key_device(cache, device, model_id, true, &device_id, error);
-  if (status == GT_OK) status = gt_key_problem(cache, problem, true, &problem_id, error);
+  int64_t device_id, problem_id;
+  status = find_keys(cache, device, problem, true, &device_id, &problem_id, error);
   if (status == GT_OK) status = put_recheck_row(cache, device_id, problem_id, recheck, samples, error);
   free(samples);
   return gt_store_end(cache, status, error);
@@ -322,16 +325,11 @@ static gt_status read_recheck(gt_query *query, gt_recheck *recheck, gt_error *er
   gt_trial *trial = &recheck->trial;
   *recheck = (gt_recheck){.trial = {.registers = -1, .lds_bytes = -1, .scratch_bytes = -1}};
   trial->configuration = gt_strdup(gt_column_text(query));
-  if (!gt_outcome_from_name(gt_column_text(query), &trial->outcome)) gt_column_bad(query);
-  trial->message = gt_strdup(gt_column_text(query));
-  if (!parse_samples(gt_column_text(query), trial)) gt_column_bad(query);
-  trial->median_us = gt_column_real(query);
-  trial->spread_us = gt_column_real(query);
+  read_outcome(query, trial);
   recheck->default_us = gt_column_real(query);
   recheck->stored_us = gt_column_real(query);
   recheck->stored_default_us = gt_column_real(query);
-  trial->noisy = gt_column_int(query, 0, 1);
-  read_readings(query, &trial->readings);
+  read_conditions(query, trial);
   return gt_query_check(query, error);
 }
 

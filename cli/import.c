@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "cli/command.h"
-#include "cli/selection.h"
 #include "cli/options.h"
 #include "cli/union.h"
 #include "exchange/json.h"
@@ -30,10 +29,9 @@ static gt_status read_json(gt_collection *collection, const char *path, const gt
 
 int gt_command_import(int argc, char **argv) {
   gt_union u = {.command = "import", .read = read_json};
-  gt_selection_options selection = {0};
   const gt_option options[] = {
       {"dry-run", 'n', GT_OPTION_FLAG, &u.dry_run, NULL, "tell what would come of it, and write nothing"},
-      GT_SELECTION_OPTIONS(selection),
+      GT_SELECTION_OPTIONS(u.selection),
       {"cache", 0, GT_OPTION_TEXT, &u.into, "FILE", GT_HELP_CACHE},
       {"json", 0, GT_OPTION_FLAG, &u.json, NULL, GT_HELP_JSON},
       {0},
@@ -60,9 +58,5 @@ int gt_command_import(int argc, char **argv) {
     gt_complain("import: a file is needed; see gathertune import --help");
     return 2;
   }
-  result = gt_selection_make(&selection);
-  u.selection = selection.selection;
-  if (result == GT_CONTINUE) result = gt_union_run(&u);
-  gt_selection_free(&selection);
-  return result;
+  return gt_union_run(&u);
 }

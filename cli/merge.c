@@ -2,7 +2,6 @@
 #include <stddef.h>
 
 #include "cli/command.h"
-#include "cli/selection.h"
 #include "cli/options.h"
 #include "cli/union.h"
 
@@ -17,12 +16,11 @@ static gt_status read_cache(gt_collection *collection, const char *path, const g
 
 int gt_command_merge(int argc, char **argv) {
   gt_union u = {.command = "merge", .read = read_cache};
-  gt_selection_options selection = {0};
   const gt_option options[] = {
       {"into", 0, GT_OPTION_TEXT, &u.into, "FILE",
        "the cache that the others go into; made when it is not there"},
       {"dry-run", 'n', GT_OPTION_FLAG, &u.dry_run, NULL, "tell what would come of it, and write nothing"},
-      GT_SELECTION_OPTIONS(selection),
+      GT_SELECTION_OPTIONS(u.selection),
       {"json", 0, GT_OPTION_FLAG, &u.json, NULL, GT_HELP_JSON},
       {0},
   };
@@ -47,9 +45,5 @@ int gt_command_merge(int argc, char **argv) {
     gt_complain("merge: takes the caches to be merged and --into FILE; see gathertune merge --help");
     return 2;
   }
-  result = gt_selection_make(&selection);
-  u.selection = selection.selection;
-  if (result == GT_CONTINUE) result = gt_union_run(&u);
-  gt_selection_free(&selection);
-  return result;
+  return gt_union_run(&u);
 }

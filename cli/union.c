@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/table.h"
 #include "exchange/merge.h"
 #include "exchange/order.h"
@@ -93,7 +94,7 @@ static gt_status read_sources(report *r, gt_collection *all, gt_error *error) {
   gt_status status = gt_open_generator(&generator, error);
   for (int i = 0; i < u->n_sources && status == GT_OK; i++) {
     gt_collection one = {0};
-    status = u->read(&one, u->sources[i], &u->selection, i + 1, error);
+    status = u->read(&one, u->sources[i], &u->selection.selection, i + 1, error);
     if (status == GT_OK)
       status = gt_collection_validate(&one, generator, u->sources[i], &r->validation, error);
     if (status == GT_OK) gt_collection_append(all, &one);
@@ -112,7 +113,7 @@ static gt_status take_in(report *r, gt_collection *all, gt_cache *cache, gt_erro
   return status;
 }
 
-int gt_union_run(const gt_union *u) {
+static int run(const gt_union *u) {
   report r = {.u = u, .list = json_array()};
   gt_cache *cache = NULL;
   gt_collection all = {0};
@@ -135,5 +136,12 @@ int gt_union_run(const gt_union *u) {
   gt_collection_free(&all);
   free(path);
   gt_cache_close(cache);
+  return result;
+}
+
+int gt_union_run(gt_union *u) {
+  int result = gt_selection_make(&u->selection);
+  if (result == GT_CONTINUE) result = run(u);
+  gt_selection_free(&u->selection);
   return result;
 }

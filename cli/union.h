@@ -2,13 +2,13 @@
 #ifndef GT_CLI_UNION_H
 #define GT_CLI_UNION_H
 
-#include "exchange/collection.h"
+#include "cli/selection.h"
 
 typedef struct {
   const char *command; // "merge"
   const char *into;    // the cache; NULL: the default one
   bool dry_run, json;
-  gt_selection selection;
+  gt_selection_options selection; // made and freed by gt_union_run
   char **sources; // files
   int n_sources;
   // Adds what a file holds.
@@ -16,7 +16,7 @@ typedef struct {
                     gt_error *error);
 } gt_union;
 
-// Takes the sources into the cache, as one change. Returns the program's exit code.
-int gt_union_run(const gt_union *u);
+// Takes what is selected of the sources into the cache, as one change. Returns the program's exit code.
+int gt_union_run(gt_union *u);
 
 #endif

@@ -312,8 +312,8 @@ void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_
   gt_bench_close(&bench);
 }
 
-gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, const gt_variant *variant,
-                             const gt_buffer *code, gt_traffic *traffic, gt_error *error) {
+gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, const gt_built *built,
+                             gt_traffic *traffic, gt_error *error) {
   const gt_open_device *open = &session->open;
   gt_bench bench = {0};
   gt_loaded loaded = {0};
@@ -325,7 +325,7 @@ gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, con
   void *zeros = gt_alloc((size_t)gt_problem_out_elements(problem) * gt_dtype_bytes(problem->dtype));
   status = gt_bench_open(&session->open, problem, zeros, &bench, error);
   free(zeros);
-  if (status == GT_OK) status = gt_loaded_open(&bench, variant, code->data, code->length, &loaded, error);
+  if (status == GT_OK) status = load(&bench, built, &loaded, error);
   // Counting takes its time on a device that is emulated.
   session->progress(session->context, "time");
   if (status == GT_OK) status = gt_loaded_traffic(&loaded, traffic, error);

@@ -62,7 +62,7 @@ void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_
 
 // Counts the traffic of one run of a variant's code object, on zeros: no kernel here moves less or more for
 // its values. GT_UNSUPPORTED, before anything is allocated, where the device does not count.
-gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, const gt_variant *variant,
-                             const gt_buffer *code, gt_traffic *traffic, gt_error *error);
+gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, const gt_built *built,
+                             gt_traffic *traffic, gt_error *error);
 
 #endif

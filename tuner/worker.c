@@ -226,7 +226,7 @@ static json_t *do_traffic(worker *w, const json_t *request, const gt_buffer *cod
   gt_status status = require_device(w, &error);
   if (status == GT_OK) status = gt_problem_parse(gt_wire_string(request, "problem"), &problem, &error);
   if (status == GT_OK) status = gt_variant_from_json(json_object_get(request, "variant"), &variant, &error);
-  if (status == GT_OK) status = gt_session_traffic(&w->session, &problem, &variant, code, &traffic, &error);
+  if (status == GT_OK) status = gt_session_traffic(&w->session, &problem, &(gt_built){&variant, code->data, code->length}, &traffic, &error);
   gt_variant_free(&variant);
   json_t *done = answer(status, error.text);
   if (status == GT_OK) {

@@ -2,6 +2,7 @@
 #ifndef GT_TESTS_UNIT_CACHE_FIXTURE_H
 #define GT_TESTS_UNIT_CACHE_FIXTURE_H
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -48,6 +49,15 @@ static int remove_folder(void **state) {
   } while (0)
 
 #define assert_status(call, expected) assert_string_equal(gt_status_name(call), #expected)
+
+static inline int count_files(const char *folder) {
+  DIR *directory = opendir(folder);
+  assert_non_null(directory);
+  int count = 0;
+  while (readdir(directory)) count++;
+  closedir(directory);
+  return count;
+}
 
 static inline gt_cache *open_cache(const char *path, gt_cache_mode mode) {
   gt_error error = {0};

@@ -1,6 +1,5 @@
 // The cache's file: where it lies, which files are refused and left alone, and what survives kills, full
 // disks and other processes.
-#include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -75,15 +74,6 @@ static void an_empty_file_is_a_new_cache(void **state) {
   assert_status(gt_cache_open(f->path, GT_CACHE_READ, &cache, &error), NOT_FOUND);
   gt_cache_close(open_cache(f->path, GT_CACHE_WRITE));
   gt_cache_close(open_cache(f->path, GT_CACHE_READ));
-}
-
-static int count_files(const char *folder) {
-  DIR *directory = opendir(folder);
-  assert_non_null(directory);
-  int count = 0;
-  while (readdir(directory)) count++;
-  closedir(directory);
-  return count;
 }
 
 // Opening it fails in both modes, and neither changes a byte of it or leaves a file beside it.

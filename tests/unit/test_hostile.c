@@ -1,21 +1,10 @@
 // Databases that are cut off, damaged or made to harm: whatever is done with them ends with a status, and a
 // failure leaves the file as it was. Built with sanitizers, this is where they look.
-#include <dirent.h>
-
 #include "tests/unit/cache_fixture.h"
 
 #include "cache/gc.h"
 #include "exchange/collection.h"
 #include "exchange/merge.h"
-
-static int count_files(const char *folder) {
-  DIR *directory = opendir(folder);
-  assert_non_null(directory);
-  int count = 0;
-  while (readdir(directory)) count++;
-  closedir(directory);
-  return count;
-}
 
 static void make_good(const char *path) {
   gt_error error = {0};

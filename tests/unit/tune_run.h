@@ -21,7 +21,7 @@ typedef struct {
 } run;
 
 static inline void start(run *r, gt_workshop *workshop, const char *families) {
-  r->workshop = workshop;
+  *r = (run){.workshop = workshop};
   r->generator = tuner_generator();
   r->database = gt_strdup("/tmp/gathertune-tune-XXXXXX");
   int file = mkstemp(r->database);
@@ -37,17 +37,17 @@ static inline void start(run *r, gt_workshop *workshop, const char *families) {
 }
 
 static inline void start_script_with(run *r, const char *script, const char *families, int jobs) {
-  *r = (run){0};
-  r->script = tuner_file(script);
-  char *device = gt_print("recorded:%s", r->script);
+  char *path = tuner_file(script), *device = gt_print("recorded:%s", path);
   gt_workshop_options options;
   gt_workshop *workshop;
+  gt_error error = {0};
   gt_workshop_defaults(&options);
   options.compile_seconds = options.launch_seconds = 6;
   options.compile_jobs = jobs;
-  if (gt_workshop_open(device, &options, &workshop, &r->error) != GT_OK) fail_msg("%s", r->error.text);
+  if (gt_workshop_open(device, &options, &workshop, &error) != GT_OK) fail_msg("%s", error.text);
   free(device);
   start(r, workshop, families);
+  r->script = path;
 }
 
 static inline void start_script(run *r, const char *script, const char *families) {
@@ -77,6 +77,13 @@ static inline gt_status tune(run *r) {
   memset(r->outcomes, 0, sizeof r->outcomes);
   return gt_tune(r->generator, r->workshop, r->cache, &r->problem, &r->options, on_progress, r, &r->tuned,
                  &r->error);
+}
+
+// One trial failed, and that in this way.
+static inline void assert_one_failed(const run *r, gt_outcome outcome, const char *message) {
+  assert_int_equal(r->tuned.failed, 1);
+  assert_int_equal(r->outcomes[outcome], 1);
+  if (!strstr(r->messages[outcome], message)) fail_msg("%s", r->messages[outcome]);
 }
 
 static inline void end(run *r) {

@@ -1,34 +1,10 @@
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "generator/problem.h"
+#include "tests/unit/problem_fixture.h"
 
 #define OP "upsample_bilinear2d_backward:"
-
-static void canonical(const char *text, const char *expected) {
-  gt_problem problem, again;
-  gt_error error = {0};
-  char printed[GT_PROBLEM_TEXT];
-  if (gt_problem_parse(text, &problem, &error)) fail_msg("%s", error.text);
-  gt_problem_print(&problem, printed);
-  assert_string_equal(printed, expected);
-  assert_int_equal(gt_problem_parse(printed, &again, &error), GT_OK);
-  gt_problem_print(&again, printed);
-  assert_string_equal(printed, expected);
-}
-
-static void refused(const char *text, const char *expected) {
-  gt_problem problem;
-  gt_error error = {0};
-  assert_int_equal(gt_problem_parse(text, &problem, &error), GT_USAGE);
-  assert_int_equal(error.status, GT_USAGE);
-  assert_string_equal(error.text, expected);
-}
 
 // Refused with a line that begins so and names every operator.
 static void unknown_operator(const char *text, const char *begin) {

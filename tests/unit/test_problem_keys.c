@@ -1,31 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/buffer.h"
-#include "generator/problem.h"
-
-static void canonical(const char *text, const char *expected) {
-  gt_problem problem;
-  gt_error error = {0};
-  char printed[GT_PROBLEM_TEXT];
-  if (gt_problem_parse(text, &problem, &error)) fail_msg("%s: %s", text, error.text);
-  gt_problem_print(&problem, printed);
-  assert_string_equal(printed, expected);
-  assert_int_equal(gt_problem_parse(printed, &problem, &error), GT_OK);
-  gt_problem_print(&problem, printed);
-  assert_string_equal(printed, expected);
-}
-
-static void refused(const char *text, const char *expected) {
-  gt_problem problem;
-  gt_error error = {0};
-  assert_int_equal(gt_problem_parse(text, &problem, &error), GT_USAGE);
-  assert_string_equal(error.text, expected);
-}
+#include "tests/unit/problem_fixture.h"
 
 static void one_and_three_axes_have_as_many_sizes(void **state) {
   (void)state;

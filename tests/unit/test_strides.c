@@ -1,38 +1,11 @@
 // Strides of grad_output: their texts, what they mean, and which problems they make the same.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "generator/strides.h"
+#include "tests/unit/problem_fixture.h"
 
 #define NCHW "upsample_bilinear2d_backward:n=2,c=3,in=5x7,out=9x13,dtype=f32,layout=nchw"
 #define NHWC "upsample_bilinear2d_backward:n=2,c=3,in=5x7,out=9x13,dtype=f32,layout=nhwc"
-
-static gt_problem parse(const char *text) {
-  gt_problem problem;
-  gt_error error = {0};
-  if (gt_problem_parse(text, &problem, &error)) fail_msg("%s: %s", text, error.text);
-  return problem;
-}
-
-static void canonical(const char *text, const char *expected) {
-  char printed[GT_PROBLEM_TEXT];
-  gt_problem problem = parse(text);
-  gt_problem_print(&problem, printed);
-  assert_string_equal(printed, expected);
-  problem = parse(printed);
-  gt_problem_print(&problem, printed);
-  assert_string_equal(printed, expected);
-}
-
-static void refused(const char *text, const char *expected) {
-  gt_problem problem;
-  gt_error error = {0};
-  assert_int_equal(gt_problem_parse(text, &problem, &error), GT_USAGE);
-  assert_string_equal(error.text, expected);
-}
 
 static void kernel(const char *text, const char *expected) {
   char printed[GT_PROBLEM_TEXT];

@@ -119,7 +119,6 @@ typedef struct {
 typedef struct {
   record *list;
   size_t count;
-  bool bounds; // whether `stream` is left out
 } records;
 
 static void add_record(records *all, const char *configuration, double us) {

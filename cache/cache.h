@@ -82,6 +82,9 @@ void gt_trial_free(gt_trial *trial); // frees what it owns; harmless on a zeroed
 #define GT_TRIAL_DUPLICATE "duplicate of "
 char *gt_trial_duplicate_of(const gt_trial *trial);
 
+// Whether it has a time: a trial that was right but stopped before it was timed has none.
+bool gt_trial_is_timed(const gt_trial *trial);
+
 // A configuration that was as fast as the winner: within 3 % or within the noise of the fastest.
 typedef struct {
   char *configuration;

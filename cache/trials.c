@@ -14,6 +14,10 @@ void gt_trial_free(gt_trial *trial) {
   *trial = (gt_trial){0};
 }
 
+bool gt_trial_is_timed(const gt_trial *trial) {
+  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
+}
+
 char *gt_trial_duplicate_of(const gt_trial *trial) {
   size_t skip = strlen(GT_TRIAL_DUPLICATE);
   if (!trial->message || strncmp(trial->message, GT_TRIAL_DUPLICATE, skip) != 0) return NULL;

@@ -54,13 +54,9 @@ static void on_trial(void *context, const gt_trial *trial) {
   copy->samples_us = NULL;
 }
 
-static bool is_timed(const gt_trial *trial) {
-  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
-}
-
 static int by_time(const void *a, const void *b) {
   const gt_trial *one = a, *other = b;
-  if (is_timed(one) != is_timed(other)) return is_timed(one) ? -1 : 1;
+  if (gt_trial_is_timed(one) != gt_trial_is_timed(other)) return gt_trial_is_timed(one) ? -1 : 1;
   if (one->median_us != other->median_us) return one->median_us < other->median_us ? -1 : 1;
   return strcmp(one->configuration, other->configuration);
 }
@@ -88,7 +84,7 @@ static void weigh(evidence *e, gt_generator *generator, const char *winner) {
     e->candidates++;
     e->failed += trial->outcome != GT_OUTCOME_OK;
     e->duplicates += original != NULL;
-    if (e->best < 0 && is_timed(trial)) e->best = (int)i;
+    if (e->best < 0 && gt_trial_is_timed(trial)) e->best = (int)i;
     if (e->won < 0 && strcmp(trial->configuration, winner) == 0) e->won = (int)i;
     free(original);
   }
@@ -121,7 +117,7 @@ static const char *verdict(const evidence *e, size_t i) {
   if ((int)i == e->won) return "winner";
   if (e->roles[i] == GT_ROLE_BOUND) return "bound";
   if (e->roles[i] == GT_ROLE_BASELINE) return "baseline";
-  if (!is_timed(trial)) return gt_outcome_name(trial->outcome);
+  if (!gt_trial_is_timed(trial)) return gt_outcome_name(trial->outcome);
   if (strncmp(trial->message, GT_TRIAL_DUPLICATE, strlen(GT_TRIAL_DUPLICATE)) == 0) return "duplicate";
   return e->best >= 0 && !gt_choose_beats(&e->trials[e->best], trial) ? "tied" : "slower";
 }
@@ -144,11 +140,11 @@ static void print_candidates(const evidence *e, int64_t top) {
     // The winner, what it is compared with, and the best few.
     bool always = (int)i == e->won || e->roles[i] != GT_ROLE_CANDIDATE ||
                   strncmp(trial->configuration, "direct:", 7) == 0;
-    if (!always && (shown >= top || !is_timed(trial))) continue;
+    if (!always && (shown >= top || !gt_trial_is_timed(trial))) continue;
     shown += e->roles[i] == GT_ROLE_CANDIDATE;
     gt_table_cell(table, "%s", verdict(e, i));
     gt_table_cell(table, "%s", gt_microseconds(trial->median_us).text);
-    gt_table_cell(table, "%s", is_timed(trial) ? gt_microseconds(trial->spread_us).text : "-");
+    gt_table_cell(table, "%s", gt_trial_is_timed(trial) ? gt_microseconds(trial->spread_us).text : "-");
     gt_table_cell(table, "%s", gt_ratio(trial->median_us, best, "").text);
     gt_table_cell(table, trial->registers >= 0 ? "%d" : "-", trial->registers);
     gt_table_cell(table, "%s", trial->configuration);
@@ -166,11 +162,7 @@ static void print_candidates(const evidence *e, int64_t top) {
 // Whether the winner was tuned for another batch size of this very problem.
 static bool has_same_kernels(const request *r, const gt_winner *winner) {
   gt_problem tuned;
-  char own[GT_PROBLEM_TEXT], its[GT_PROBLEM_TEXT];
-  if (gt_problem_parse(winner->problem, &tuned, NULL) != GT_OK) return false;
-  gt_problem_print_kernel(&r->problem, own);
-  gt_problem_print_kernel(&tuned, its);
-  return strcmp(own, its) == 0;
+  return gt_problem_parse(winner->problem, &tuned, NULL) == GT_OK && gt_problem_same_kernels(&r->problem, &tuned);
 }
 
 // Of what problem and model a configuration is that was not tuned for this one.

@@ -164,7 +164,7 @@ static gt_status on_trial(void *context, const char *model, const char *problem,
   if (!is_candidate(r->generator, trial->configuration)) return GT_OK;
   gt_recording *recording = &r->recordings->list[r->recordings->count - 1];
   size_t point;
-  bool is_new, ok = trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
+  bool is_new, ok = gt_trial_is_timed(trial);
   double us = ok ? trial->median_us : INFINITY;
   gt_history_add(r->history, &r->parsed, trial->configuration, us);
   // Trials of several versions of a template have other parameters: no one space.

@@ -71,7 +71,7 @@ static json_t *result_json(const gt_collected_trial *t, json_t *configuration) {
     json_array_append_new(runtimes, json_real(trial->samples_us[i] / 1000));
     benchmark += trial->samples_us[i] / 1000;
   }
-  bool ok = trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
+  bool ok = gt_trial_is_timed(trial);
   if (ok) {
     add_measurement(measurements, "time", json_real(trial->median_us / 1000), "ms");
     add_measurement(measurements, "spread", json_real(trial->spread_us / 1000), "ms");

@@ -127,6 +127,14 @@ void gt_problem_print_kernel(const gt_problem *problem, char text[GT_PROBLEM_TEX
   print(problem, false, !even, even ? 1 : 0, text);
 }
 
+bool gt_problem_same_kernels(const gt_problem *a, const gt_problem *b) {
+  char one[GT_PROBLEM_TEXT], other[GT_PROBLEM_TEXT];
+  if (a->op != b->op || a->dtype != b->dtype || a->layout != b->layout) return false;
+  gt_problem_print_kernel(a, one);
+  gt_problem_print_kernel(b, other);
+  return strcmp(one, other) == 0;
+}
+
 // --- the form that kernels see -------------------------------------------------------------------
 
 int64_t gt_problem_outer(const gt_problem *problem) {

@@ -90,6 +90,7 @@ void gt_problem_print(const gt_problem *problem, char text[GT_PROBLEM_TEXT]);
 // strides keep channels of different batches from being evenly spaced; of strides that do not, without the
 // batch's. Two problems with the same kernel text render to the same variants.
 void gt_problem_print_kernel(const gt_problem *problem, char text[GT_PROBLEM_TEXT]);
+bool gt_problem_same_kernels(const gt_problem *a, const gt_problem *b);
 
 // The problem form that the kernels see (see docs/problem-form.md): grad_input[outer][d][h][w][inner].
 int64_t gt_problem_outer(const gt_problem *problem);        // n·c for nchw (and for c = 1), n for nhwc

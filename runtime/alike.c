@@ -71,14 +71,6 @@ typedef struct {
   double distance;
 } near_one;
 
-static bool have_same_kernels(const gt_problem *a, const gt_problem *b) {
-  char one[GT_PROBLEM_TEXT], other[GT_PROBLEM_TEXT];
-  if (a->op != b->op || a->dtype != b->dtype || a->layout != b->layout) return false;
-  gt_problem_print_kernel(a, one);
-  gt_problem_print_kernel(b, other);
-  return strcmp(one, other) == 0;
-}
-
 static bool are_the_same(const gt_problem *a, const gt_problem *b) {
   char one[GT_PROBLEM_TEXT], other[GT_PROBLEM_TEXT];
   gt_problem_print(a, one);
@@ -94,7 +86,7 @@ static size_t nearest(const gt_neighbourhood *all, const gt_problem *problem, bo
     const neighbour *one = &all->list[i];
     double distance = gt_problem_distance(&one->problem, problem);
     if (!(distance < FARTHEST) || (count == NEIGHBOURS && distance >= found[count - 1].distance)) continue;
-    if (apart && have_same_kernels(&one->problem, problem)) continue;
+    if (apart && gt_problem_same_kernels(&one->problem, problem)) continue;
     bool known = false;
     for (size_t k = 0; k < count && !known; k++)
       known = found[k].distance == distance && found[k].from->layer != one->layer &&
@@ -135,7 +127,7 @@ static bool is_of(const char *configuration, const char *family) {
 static void on_trial(void *context, const gt_trial *trial) {
   // What computes nothing would be the best of all; what was tried as a baseline is asked for by name only.
   if (is_of(trial->configuration, "stream") || is_of(trial->configuration, "scatter")) return;
-  if (trial->outcome == GT_OUTCOME_OK && trial->median_us > 0)
+  if (gt_trial_is_timed(trial))
     add_record(context, trial->configuration, trial->median_us);
 }
 

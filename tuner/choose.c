@@ -13,10 +13,6 @@ bool gt_choose_beats(const gt_trial *one, const gt_trial *other) {
   return gain > noise && gain > GT_CHOOSE_MARGIN * one->median_us;
 }
 
-static bool is_timed(const gt_trial *trial) {
-  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
-}
-
 // Order among the tied. Unknown register counts come last.
 static bool is_preferred(const gt_trial *one, const gt_trial *other) {
   int a = one->registers < 0 ? INT_MAX : one->registers,
@@ -27,7 +23,7 @@ static bool is_preferred(const gt_trial *one, const gt_trial *other) {
 static int fastest(const gt_trial *trials, size_t count) {
   int best = -1;
   for (size_t i = 0; i < count; i++)
-    if (is_timed(&trials[i]) && (best < 0 || trials[i].median_us < trials[best].median_us)) best = (int)i;
+    if (gt_trial_is_timed(&trials[i]) && (best < 0 || trials[i].median_us < trials[best].median_us)) best = (int)i;
   return best;
 }
 
@@ -35,7 +31,7 @@ size_t gt_choose_ties(const gt_trial *trials, size_t count, int winner, size_t *
   int best = fastest(trials, count);
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {
-    if ((int)i == winner || !is_timed(&trials[i]) || gt_choose_beats(&trials[best], &trials[i])) continue;
+    if ((int)i == winner || !gt_trial_is_timed(&trials[i]) || gt_choose_beats(&trials[best], &trials[i])) continue;
     size_t at = found++;
     for (; at > 0 && is_preferred(&trials[i], &trials[ties[at - 1]]); at--) ties[at] = ties[at - 1];
     ties[at] = i;
@@ -46,11 +42,11 @@ size_t gt_choose_ties(const gt_trial *trials, size_t count, int winner, size_t *
 int gt_choose(const gt_trial *trials, size_t count, int incumbent) {
   int best = fastest(trials, count);
   if (best < 0) return -1;
-  if (incumbent >= 0 && is_timed(&trials[incumbent]) && !gt_choose_beats(&trials[best], &trials[incumbent]))
+  if (incumbent >= 0 && gt_trial_is_timed(&trials[incumbent]) && !gt_choose_beats(&trials[best], &trials[incumbent]))
     return incumbent;
   int winner = best;
   for (size_t i = 0; i < count; i++)
-    if (is_timed(&trials[i]) && !gt_choose_beats(&trials[best], &trials[i]) &&
+    if (gt_trial_is_timed(&trials[i]) && !gt_choose_beats(&trials[best], &trials[i]) &&
         is_preferred(&trials[i], &trials[winner]))
       winner = (int)i;
   return winner;

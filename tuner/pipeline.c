@@ -235,7 +235,7 @@ gt_status gt_pipeline_next(gt_pipeline *pipeline, gt_trial_origin *origin, gt_er
   gt_status status = make(pipeline, p, trial, origin, error);
   if (status != GT_OK) return status;
   gt_variant_free(&p->variant);
-  if (item_at(pipeline, pipeline->at)->candidate && trial->outcome == GT_OUTCOME_OK && trial->median_us > 0 &&
+  if (item_at(pipeline, pipeline->at)->candidate && gt_trial_is_timed(trial) &&
       (pipeline->best_us == 0 || trial->median_us < pipeline->best_us))
     pipeline->best_us = trial->median_us;
   if (++pipeline->at < pipeline->options.agenda->count) begin_early(pipeline);

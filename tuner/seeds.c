@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 
 static double time_of(const gt_trial *trial) {
-  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0 ? trial->median_us : INFINITY;
+  return gt_trial_is_timed(trial) ? trial->median_us : INFINITY;
 }
 
 void gt_seeds_free(gt_seeds *seeds) {

@@ -71,12 +71,8 @@ static void tell(tuning *t, const gt_trial *last, bool cached) {
   t->progress(t->context, &now);
 }
 
-static bool is_timed(const gt_trial *trial) {
-  return trial->outcome == GT_OUTCOME_OK && trial->median_us > 0;
-}
-
 static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *trial, bool cached) {
-  bool ok = is_timed(trial);
+  bool ok = gt_trial_is_timed(trial);
   if (ok && item->bound && (t->stream_us == 0 || trial->median_us < t->stream_us))
     t->stream_us = trial->median_us;
   if (ok && item->configuration == t->agenda.standard) t->default_us = trial->median_us;
@@ -106,7 +102,7 @@ static gt_status try_all(tuning *t, gt_error *error) {
     }
     if (status != GT_OK) return status;
     const gt_agenda_item *item = gt_agenda_get(&t->agenda, t->done);
-    gt_agenda_report(&t->agenda, t->done++, is_timed(trial) ? trial->median_us : INFINITY);
+    gt_agenda_report(&t->agenda, t->done++, gt_trial_is_timed(trial) ? trial->median_us : INFINITY);
     t->tuned->duplicates += item->candidate && origin == GT_TRIAL_DUPLICATED;
     count_trial(t, item, trial, origin == GT_TRIAL_CACHED);
     tell(t, trial, origin == GT_TRIAL_CACHED);

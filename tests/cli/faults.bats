@@ -4,9 +4,28 @@ load helpers
 faulty_templates() {
   mkdir templates
   cp -r "$ROOT"/templates/. templates/
-  sed -e 's/values = { 64, 128, 256, 512 }/values = { 64, 256 }/' -e 's/{ name = "acc",/{ name = "fault", values = { "none", "'"$1"'" } },\n      { name = "acc",/' \
-    -e 's/return { block =/return { fault = "none", block =/' -e 's/gt_direct/gt_faulty/' templates/direct.lua |
-    sed -e 's/^  launches = .*/&\n  workspace = function(c, p) return 64, 0 end,/' >templates/faulty.lua
+  sed "s/FAULT/$1/" >templates/faulty.lua <<'FAMILY'
+local gather = use "gather"
+local gradient = use "gradient"
+
+return {
+  role = "candidate",
+  description = "direct, with a fault",
+  claims = gather.fits,
+  parameters = function()
+    return {
+      { name = "block", values = { 64, 256 } },
+      { name = "fault", values = { "none", "FAULT" } },
+      { name = "acc", values = { "float" } },
+    }
+  end,
+  constraints = {},
+  default = function() return { block = 64, fault = "none", acc = "float" } end,
+  launches = function(c, p) return { { kernel = "gt_faulty", block = c.block, blocks = { p.in_slice, c.block } } } end,
+  workspace = function() return 64, 0 end,
+  bindings = function() return { gather = gather, gradient = gradient } end,
+}
+FAMILY
   { sed -e 's/gt_direct/gt_faulty/' -e '/grad_input\[first + gt_thread()\] = gt_narrow(sum);/,$d' templates/direct.kernel
     cat <<'KERNEL'
   const GT_GLOBAL gt_i32 *poison = (const GT_GLOBAL gt_i32 *)workspace;

@@ -14,6 +14,7 @@ static const char *const by_inner[] = {"inner", "twopass", "reduce", "direct", N
 static const char *const by_passes[] = {"twopass", "inner", "reduce", "direct", NULL};
 static const char *const by_passes_few[] = {"reduce", "twopass", "inner", "direct", NULL};
 static const char *const plain[] = {"direct", NULL};
+static const char *const by_grid[] = {"grid_bin", "grid_scatter", NULL};
 
 // How many outputs used an input, at most, and how often an output is used on average: along all axes
 // together.
@@ -33,11 +34,16 @@ static gt_status measure(const gt_problem *problem, double *window, double *uses
 
 static const char *const *order_for(const gt_problem *problem) {
   double window, uses;
+  if (problem->op->form == GT_FORM_GRID) return by_grid;
   if (measure(problem, &window, &uses, NULL) != GT_OK) return plain; // axes too long for tables
   bool few = uses < 2; // windows hardly overlap: nothing to share between inputs
   if (gt_problem_inner(problem) > 1)
     return window < LARGE_WINDOW_CHANNELS_LAST ? by_inner : few ? by_passes_few : by_passes;
   return window < LARGE_WINDOW ? by_taps : few ? by_march_few : by_march;
+}
+
+const char *gt_plain_family(const gt_problem *problem) {
+  return problem->op->form == GT_FORM_GRID ? "grid_scatter" : "direct";
 }
 
 gt_status gt_default_configuration(gt_generator *generator, const gt_problem *problem,

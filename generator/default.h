@@ -4,6 +4,11 @@
 
 #include "generator/generator.h"
 
+// The plainest family of the problem's form, which does every problem that any family does: `direct`, or
+// `grid_scatter`. What other results are compared with where the reference has no time for all, and what the
+// value of tuning is counted from.
+const char *gt_plain_family(const gt_problem *problem);
+
 // The default of the family that suits the problem by rule: the first that claims it, in an order that
 // follows from the layout and from how many outputs used an input (docs/performance.md tells how good the
 // rule is). The caller frees *configuration with free(). GT_UNSUPPORTED, with the reason of the plain

@@ -61,9 +61,9 @@ static void check_constraints(lua_State *L, const gt_family *family) {
 }
 
 static void check_fields(lua_State *L, const gt_family *family) {
-  static const char *const fields[] = {"role",    "description", "reproducible", "claims",   "parameters",
-                                       "default", "launches",    "workspace",    "bindings", "constraints",
-                                       NULL};
+  static const char *const fields[] = {"role",       "form",    "description", "reproducible", "claims",
+                                       "parameters", "default", "launches",    "workspace",    "bindings",
+                                       "constraints", NULL};
   static const struct {
     const char *name;
     bool required;
@@ -93,6 +93,14 @@ static gt_family_role check_role(lua_State *L, const gt_family *family) {
   return GT_ROLE_CANDIDATE;
 }
 
+static gt_form check_form(lua_State *L, const gt_family *family) {
+  int type = lua_getfield(L, GT_AT_FAMILY, "form");
+  if (type == LUA_TSTRING && strcmp(lua_tostring(L, -1), "grid") == 0) return GT_FORM_GRID;
+  if (type != LUA_TNIL && (type != LUA_TSTRING || strcmp(lua_tostring(L, -1), "separable") != 0))
+    gt_family_fault(L, family, "form", "must be \"separable\" (the default) or \"grid\"");
+  return GT_FORM_SEPARABLE;
+}
+
 int gt_family_load(lua_State *L) {
   gt_family *family = lua_touserdata(L, 1);
   gt_script_load(L, family->script->text, family->script->length, family->script->name);
@@ -104,6 +112,7 @@ int gt_family_load(lua_State *L) {
   family->table = luaL_ref(L, LUA_REGISTRYINDEX);
   check_fields(L, family);
   family->role = check_role(L, family);
+  family->form = check_form(L, family);
   if (lua_getfield(L, GT_AT_FAMILY, "description") != LUA_TSTRING)
     return gt_family_fault(L, family, "description", "must be a string");
   family->description = gt_strdup(lua_tostring(L, -1));
@@ -159,6 +168,10 @@ bool gt_request_call(lua_State *L, const gt_request *request, const char *field,
 gt_request *gt_request_enter(lua_State *L) {
   gt_request *request = lua_touserdata(L, GT_AT_REQUEST);
   const gt_family *family = request->family;
+  if (family->form != request->problem->op->form)
+    gt_script_raise(L, GT_UNSUPPORTED, "%s: %s", family->name,
+                    family->form == GT_FORM_GRID ? "samples at the positions of a grid only"
+                                                 : "separable operators only");
   lua_rawgeti(L, LUA_REGISTRYINDEX, family->table);
   gt_view_push_problem(L, request->problem);
   gt_view_push_device(L, request->device);

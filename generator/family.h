@@ -12,6 +12,7 @@ typedef struct {
   const gt_template_file *script; // taps.lua
   const gt_template_file *kernel; // taps.kernel
   gt_family_role role;
+  gt_form form; // of the operators that it is for
   char *description;
   int table; // registry reference of the table that the script returned
   int chunk; // of the compiled template, LUA_NOREF until it is used first

@@ -42,6 +42,19 @@ const char *gt_layout_name(gt_layout layout) {
   return layout == GT_NHWC ? "nhwc" : "nchw";
 }
 
+#define NAMES(function, type, list)                 \
+  const char *function(type value) {                \
+    static const char *const names[] = {list(TEXT)}; \
+    return names[value];                            \
+  }
+#define TEXT(name, text) text,
+NAMES(gt_interpolation_name, gt_interpolation, GT_INTERPOLATION_LIST)
+NAMES(gt_padding_name, gt_padding, GT_PADDING_LIST)
+NAMES(gt_want_name, gt_want, GT_WANT_LIST)
+NAMES(gt_grid_class_name, gt_grid_class, GT_GRID_CLASS_LIST)
+#undef TEXT
+#undef NAMES
+
 // --- printing ------------------------------------------------------------------------------------
 
 __attribute__((format(printf, 2, 3))) static void append(char text[GT_PROBLEM_TEXT], const char *format,
@@ -101,9 +114,10 @@ static void append_strides(char text[GT_PROBLEM_TEXT], const gt_problem *problem
       append(text, "%lld%s", (long long)problem->stride[i], i + 1 < GT_DIMENSIONS ? "x" : ",");
 }
 
-static void print(const gt_problem *problem, bool with_n, bool with_c, int first_stride,
+static void print(const gt_problem *problem, bool with_n, bool with_c, bool with_positions, int first_stride,
                   char text[GT_PROBLEM_TEXT]) {
   unsigned keys = problem->op->keys;
+  const gt_sampling *sampling = &problem->sampling;
   text[0] = 0;
   append(text, "%s:", problem->op->name);
   if (with_n) append(text, "n=%lld,", (long long)problem->n);
@@ -112,19 +126,25 @@ static void print(const gt_problem *problem, bool with_n, bool with_c, int first
   append_sizes(text, problem, "out", problem->out);
   append(text, "dtype=%s,layout=%s,", gt_dtype_name(problem->dtype), gt_layout_name(problem->layout));
   if (problem->strided) append_strides(text, problem, first_stride);
+  if (keys & GT_KEY_GRID)
+    append(text, "interpolation=%s,padding=%s,", gt_interpolation_name(sampling->interpolation),
+           gt_padding_name(sampling->padding));
   if (keys & GT_KEY_ALIGN_CORNERS) append(text, "align_corners=%d,", problem->align_corners);
   if (problem->has_scale) append_scales(text, problem);
   if (keys & GT_KEY_POOL) append_pool(text, problem);
+  if (keys & GT_KEY_GRID) append(text, "want=%s,", gt_want_name(sampling->want));
+  if (with_positions && sampling->positions != GT_GRID_CLASS_ANY)
+    append(text, "grid=%s,", gt_grid_class_name(sampling->positions));
   text[strlen(text) - 1] = 0; // the last comma
 }
 
 void gt_problem_print(const gt_problem *problem, char text[GT_PROBLEM_TEXT]) {
-  print(problem, true, true, 0, text);
+  print(problem, true, true, true, 0, text);
 }
 
 void gt_problem_print_kernel(const gt_problem *problem, char text[GT_PROBLEM_TEXT]) {
-  bool even = problem->layout == GT_NCHW && gt_strides_even(problem);
-  print(problem, false, !even, even ? 1 : 0, text);
+  bool even = problem->op->form == GT_FORM_SEPARABLE && problem->layout == GT_NCHW && gt_strides_even(problem);
+  print(problem, false, !even, false, even ? 1 : 0, text);
 }
 
 bool gt_problem_same_kernels(const gt_problem *a, const gt_problem *b) {
@@ -138,7 +158,8 @@ bool gt_problem_same_kernels(const gt_problem *a, const gt_problem *b) {
 // --- the form that kernels see -------------------------------------------------------------------
 
 int64_t gt_problem_outer(const gt_problem *problem) {
-  return problem->layout == GT_NHWC ? problem->n : problem->n * problem->c;
+  bool images = problem->layout == GT_NHWC || problem->op->form == GT_FORM_GRID;
+  return images ? problem->n : problem->n * problem->c;
 }
 
 int64_t gt_problem_inner(const gt_problem *problem) {

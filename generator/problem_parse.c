@@ -220,6 +220,59 @@ static gt_status parse_divisor(gt_problem *problem, span value, gt_error *error)
   return status;
 }
 
+// One of `count` words.
+static gt_status parse_word(const char *key, span value, const char *const *words, int count, int *word,
+                            gt_error *error) {
+  gt_buffer known = {0};
+  for (int i = 0; i < count; i++) {
+    if (!*words[i]) continue;
+    if (equals(value, words[i])) {
+      *word = i;
+      gt_buffer_free(&known);
+      return GT_OK;
+    }
+    gt_buffer_print(&known, "%s%s", known.length ? ", " : "", words[i]);
+  }
+  gt_fail(error, GT_USAGE, "problem: key '%s': '%s' is none of %s", key, quote(value).text, known.data);
+  gt_buffer_free(&known);
+  return GT_USAGE;
+}
+
+#define X(name, text) text,
+static const char *const interpolations[] = {GT_INTERPOLATION_LIST(X)}, *const paddings[] = {GT_PADDING_LIST(X)},
+                  *const wants[] = {GT_WANT_LIST(X)}, *const grid_classes[] = {GT_GRID_CLASS_LIST(X)};
+#undef X
+#define COUNT_OF(list) ((int)(sizeof(list) / sizeof(list)[0]))
+
+static gt_status parse_interpolation(gt_problem *problem, span value, gt_error *error) {
+  int word = 0;
+  gt_status status =
+      parse_word("interpolation", value, interpolations, COUNT_OF(interpolations), &word, error);
+  problem->sampling.interpolation = (gt_interpolation)word;
+  return status;
+}
+
+static gt_status parse_grid_padding(gt_problem *problem, span value, gt_error *error) {
+  int word = 0;
+  gt_status status = parse_word("padding", value, paddings, COUNT_OF(paddings), &word, error);
+  problem->sampling.padding = (gt_padding)word;
+  return status;
+}
+
+static gt_status parse_want(gt_problem *problem, span value, gt_error *error) {
+  int word = 0;
+  gt_status status = parse_word("want", value, wants, COUNT_OF(wants), &word, error);
+  problem->sampling.want = (gt_want)word;
+  return status;
+}
+
+static gt_status parse_grid(gt_problem *problem, span value, gt_error *error) {
+  int word = 0;
+  gt_status status = parse_word("grid", value, grid_classes, COUNT_OF(grid_classes), &word, error);
+  problem->sampling.positions = (gt_grid_class)word;
+  return status;
+}
+
 static const struct {
   const char *name;
   gt_status (*parse)(gt_problem *problem, span value, gt_error *error);
@@ -232,7 +285,9 @@ static const struct {
     {"out", parse_out, true, 0},
     {"dtype", parse_dtype, true, 0},
     {"layout", parse_layout, false, 0},
-    {"stride", parse_stride, false, 0},
+    {"stride", parse_stride, false, GT_KEY_STRIDE},
+    {"interpolation", parse_interpolation, false, GT_KEY_GRID},
+    {"padding", parse_grid_padding, false, GT_KEY_GRID},
     {"align_corners", parse_align_corners, false, GT_KEY_ALIGN_CORNERS},
     {"scale", parse_scales, false, GT_KEY_SCALE},
     {"kernel", parse_kernel, true, GT_KEY_POOL},
@@ -241,6 +296,8 @@ static const struct {
     {"ceil_mode", parse_ceil_mode, false, GT_KEY_POOL},
     {"count_include_pad", parse_count_include_pad, false, GT_KEY_POOL},
     {"divisor", parse_divisor, false, GT_KEY_POOL},
+    {"want", parse_want, false, GT_KEY_GRID},
+    {"grid", parse_grid, false, GT_KEY_GRID},
 };
 
 enum { KEY_COUNT = sizeof keys / sizeof keys[0] };
@@ -302,7 +359,7 @@ static gt_status check_elements(const gt_problem *problem, gt_error *error) {
     // Kernels number outer slices with 32 bits.
     if (gt_problem_outer(problem) < (int64_t)1 << 31) return GT_OK;
     return gt_fail(error, GT_USAGE, "problem: key 'n': 2^31 slices and more (n%s); call it in parts",
-                   problem->layout == GT_NCHW ? " times c" : "");
+                   gt_problem_outer(problem) > problem->n ? " times c" : "");
   }
   return gt_fail(error, GT_USAGE, "problem: key '%s': the tensor has more than 2^46 elements",
                  too_many(problem, problem->in) ? "in" : "out");
@@ -380,7 +437,8 @@ gt_status gt_problem_parse(const char *text, gt_problem *problem, gt_error *erro
   gt_problem result = {.in = {1, 1, 1},
                        .out = {1, 1, 1},
                        .scale = {1, 1, 1},
-                       .pool = {.kernel = {1, 1, 1}, .count_include_pad = true}};
+                       .pool = {.kernel = {1, 1, 1}, .count_include_pad = true},
+                       .sampling = {.want = GT_WANT_BOTH}};
   span rest = {text, strlen(text)}, piece;
   split(&rest, ':', &piece);
   if (!rest.start)

@@ -83,7 +83,7 @@ bool gt_strides_even(const gt_problem *problem) {
 int64_t gt_strides_slice(const gt_problem *problem, int64_t outer) {
   int64_t stride[GT_DIMENSIONS];
   gt_strides_of(problem, stride);
-  if (problem->layout == GT_NHWC || problem->c == 0) return outer * stride[BATCH];
+  if (gt_problem_outer(problem) == problem->n || problem->c == 0) return outer * stride[BATCH];
   return outer / problem->c * stride[BATCH] + outer % problem->c * stride[CHANNELS];
 }
 
@@ -92,6 +92,6 @@ int64_t gt_strides_extent(const gt_problem *problem, int64_t outer) {
   gt_strides_of(problem, stride);
   int64_t extent = gt_strides_slice(problem, outer - 1) + 1;
   for (int axis = 0; axis < GT_AXES; axis++) extent += (problem->out[axis] - 1) * stride[DEPTH + axis];
-  if (problem->layout == GT_NHWC) extent += problem->c - 1;
+  if (gt_problem_outer(problem) == problem->n && problem->c > 0) extent += (problem->c - 1) * stride[CHANNELS];
   return extent;
 }

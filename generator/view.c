@@ -6,6 +6,7 @@
 #include "generator/axis.h"
 #include "generator/script.h"
 #include "generator/strides.h"
+#include "generator/tensors.h"
 
 // Names of metatables in the registry; those of views are also what messages call them.
 static const char problem_type[] = "problem", device_type[] = "device",
@@ -154,9 +155,30 @@ static void push_axes(lua_State *L, const gt_problem *problem) {
 
 // ---- problem
 
-static int64_t slice(const gt_problem *problem, const int64_t sizes[GT_AXES]) {
-  return sizes[0] * sizes[1] * sizes[2] *
-         gt_problem_inner(problem); // element counts are below 2^46 by validation
+// Elements of a tensor per outer index. Element counts are below 2^46 by validation.
+static int64_t slice(const gt_problem *problem, gt_tensor_kind kind) {
+  gt_tensor tensors[GT_TENSORS];
+  int count = gt_problem_tensors(problem, tensors);
+  for (int i = 0; i < count; i++)
+    if (tensors[i].kind == kind) return tensors[i].slice;
+  return 0;
+}
+
+// The list of tensors: { name = "grid", is_result = false, slice = … } each.
+static void push_tensors(lua_State *L, const gt_problem *problem) {
+  gt_tensor tensors[GT_TENSORS];
+  int count = gt_problem_tensors(problem, tensors);
+  lua_createtable(L, count, 0);
+  for (int i = 0; i < count; i++) {
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, gt_tensor_name(tensors[i].kind));
+    lua_setfield(L, -2, "name");
+    lua_pushboolean(L, tensors[i].is_result);
+    lua_setfield(L, -2, "is_result");
+    lua_pushinteger(L, tensors[i].slice);
+    lua_setfield(L, -2, "slice");
+    lua_rawseti(L, -2, i + 1);
+  }
 }
 
 // Pushes what `name` says about where the elements of grad_output lie. Nothing here may depend on the number
@@ -187,6 +209,26 @@ static bool push_stride(lua_State *L, const gt_problem *problem, const char *nam
   return true;
 }
 
+// Pushes what `name` says about sampling at positions from a grid. False: there is no such field, or no grid.
+static bool push_sampling(lua_State *L, const gt_problem *problem, const char *name) {
+  const gt_sampling *sampling = &problem->sampling;
+  if (problem->op->form != GT_FORM_GRID)
+    return false;
+  else if (strcmp(name, "channels") == 0)
+    lua_pushinteger(L, problem->c);
+  else if (strcmp(name, "interpolation") == 0)
+    lua_pushstring(L, gt_interpolation_name(sampling->interpolation));
+  else if (strcmp(name, "padding") == 0)
+    lua_pushstring(L, gt_padding_name(sampling->padding));
+  else if (strcmp(name, "wants_input") == 0)
+    lua_pushboolean(L, sampling->want != GT_WANT_GRID);
+  else if (strcmp(name, "wants_grid") == 0)
+    lua_pushboolean(L, sampling->want != GT_WANT_INPUT);
+  else
+    return false;
+  return true;
+}
+
 static int problem_index(lua_State *L) {
   const gt_problem *problem = &((problem_view *)lua_touserdata(L, 1))->problem;
   const char *name = field_name(L);
@@ -211,12 +253,14 @@ static int problem_index(lua_State *L) {
   else if (strcmp(name, "has_scale") == 0)
     lua_pushboolean(L, problem->has_scale);
   else if (strcmp(name, "in_slice") == 0)
-    lua_pushinteger(L, slice(problem, problem->in));
+    lua_pushinteger(L, slice(problem, GT_GRAD_INPUT));
   else if (strcmp(name, "out_slice") == 0)
-    lua_pushinteger(L, slice(problem, problem->out));
+    lua_pushinteger(L, slice(problem, GT_GRAD_OUTPUT));
+  else if (strcmp(name, "tensors") == 0)
+    push_tensors(L, problem);
   else if (strcmp(name, "axes") == 0)
     lua_getiuservalue(L, 1, 1);
-  else if (!push_stride(L, problem, name))
+  else if (!push_stride(L, problem, name) && !push_sampling(L, problem, name))
     return unknown_field(L, problem_type);
   return 1;
 }

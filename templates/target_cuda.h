@@ -24,6 +24,10 @@ typedef uint2 gt_vec8;
 
 #define gt_fma_float(a, b, c) __fmaf_rn(a, b, c)
 #define gt_fma_double(a, b, c) __fma_rn(a, b, c)
+#define gt_floor_float(x) floorf(x)
+#define gt_floor_double(x) floor((double)(x))
+#define gt_rint_float(x) rintf(x)
+#define gt_rint_double(x) rint((double)(x))
 #define gt_float_bits(x) __float_as_uint(x)
 #define gt_bits_float(x) __uint_as_float(x)
 #define gt_double_high(x) ((gt_u32)__double2hiint(x))
@@ -58,5 +62,6 @@ GT_FUNCTION gt_u32 gt_float_bfloat2(float low, float high) {
 }
 #endif
 
+#define gt_atomic_add_int(address, value) atomicAdd(address, value) // the value before
 #define gt_atomic_add_float(address, value) atomicAdd(address, value)
 #define gt_atomic_add_double(address, value) atomicAdd(address, value)

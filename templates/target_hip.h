@@ -29,6 +29,10 @@ GT_FUNCTION gt_u64 gt_block_by_chiplet(gt_u64 b, gt_u64 n, gt_u32 x) {
 
 #define gt_fma_float(a, b, c) __builtin_fmaf(a, b, c)
 #define gt_fma_double(a, b, c) __builtin_fma(a, b, c)
+#define gt_floor_float(x) __builtin_floorf(x)
+#define gt_floor_double(x) __builtin_floor(x)
+#define gt_rint_float(x) __builtin_rintf(x)
+#define gt_rint_double(x) __builtin_rint(x)
 #define gt_float_bits(x) __builtin_bit_cast(gt_u32, (float)(x))
 #define gt_bits_float(x) __builtin_bit_cast(float, (gt_u32)(x))
 #define gt_double_high(x) ((gt_u32)(__builtin_bit_cast(gt_u64, (double)(x)) >> 32))
@@ -42,5 +46,6 @@ GT_FUNCTION gt_u32 gt_float_half2(float low, float high) {
 }
 
 // unsafeAtomicAdd's instruction is legal here: kernels get ordinary (coarse-grained) device memory only.
+#define gt_atomic_add_int(address, value) atomicAdd(address, value) // the value before
 #define gt_atomic_add_float(address, value) atomicAdd(address, value)
 #define gt_atomic_add_double(address, value) atomicAdd(address, value)

@@ -27,6 +27,10 @@ typedef uint2 gt_vec8;
 
 #define gt_fma_float(a, b, c) fma((float)(a), (float)(b), (float)(c))
 #define gt_fma_double(a, b, c) fma((double)(a), (double)(b), (double)(c))
+#define gt_floor_float(x) floor((float)(x))
+#define gt_floor_double(x) floor((double)(x))
+#define gt_rint_float(x) rint((float)(x))
+#define gt_rint_double(x) rint((double)(x))
 #define gt_float_bits(x) as_uint((float)(x))
 #define gt_bits_float(x) as_float((gt_u32)(x))
 #define gt_double_high(x) ((gt_u32)(as_ulong((double)(x)) >> 32))
@@ -42,6 +46,8 @@ GT_FUNCTION gt_u16 gt_float_half(float value) {
 GT_FUNCTION gt_u32 gt_float_half2(float low, float high) {
   return gt_float_half(low) | (gt_u32)gt_float_half(high) << 16;
 }
+
+#define gt_atomic_add_int(address, value) atomic_add((volatile __global int *)(address), value) // the value before
 
 // OpenCL 1.2 has no atomic addition of floating-point numbers: exchange until nobody came between.
 GT_FUNCTION void gt_atomic_add_float(volatile __global float *address, float value) {

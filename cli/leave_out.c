@@ -73,7 +73,7 @@ static gt_status rate(gt_finder *finder, const gt_layer *layer, const gt_fingerp
   if (status == GT_OK || status == GT_NOT_FOUND)
     status = gt_default_configuration(w.generator, &r->problem, device, &w.standard, error);
   if (status == GT_OK)
-    status = gt_family_default(w.generator, "direct", &r->problem, device, &w.direct, error);
+    status = gt_family_default(w.generator, gt_plain_family(&r->problem), &r->problem, device, &w.direct, error);
   if (status == GT_OK) status = gt_cache_each_trial(layer->cache, device, &r->problem, on_trial, &w, error);
   free(w.standard);
   free(w.direct);

@@ -64,10 +64,29 @@ static bool print_pool(gt_buffer *text, const json_t *arguments, size_t count) {
   return json_is_integer(divisor);
 }
 
+// How a grid samples. The sizes are those of the arrays, as ATen's operator takes them from its tensors.
+static bool print_sampling(gt_buffer *text, const json_t *arguments) {
+  static const char *const words[] = {"interpolation", "padding"};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    const char *word = json_string_value(json_object_get(arguments, words[i]));
+    if (!word) return false;
+    gt_buffer_print(text, ",%s=%s", words[i], word);
+  }
+  return true;
+}
+
+// The shape of an array that a case gives.
+static const json_t *shape_of(const json_t *json, const char *name) {
+  return json_object_get(json_object_get(json_object_get(json, "inputs"), name), "shape");
+}
+
 // The case as a problem: its text is composed and parsed, which validates everything.
 static gt_status read_problem(const json_t *json, const gt_operator *op, gt_oracle_case *one,
                               gt_error *error) {
-  const json_t *arguments = json_object_get(json, "args"), *input = json_object_get(arguments, "input_size");
+  bool grid = op->form == GT_FORM_GRID;
+  const json_t *arguments = json_object_get(json, "args");
+  const json_t *input = grid ? shape_of(json, "input") : json_object_get(arguments, "input_size");
+  const json_t *output = grid ? shape_of(json, "grad_output") : json_object_get(arguments, "output_size");
   const json_t *align = json_object_get(arguments, "align_corners");
   const char *dtype = json_string_value(json_object_get(json, "dtype"));
   size_t axes = (size_t)op->spatial_axes;
@@ -79,7 +98,7 @@ static gt_status read_problem(const json_t *json, const gt_operator *op, gt_orac
                   (long long)json_integer_value(c));
   bool good = json_is_integer(n) && json_is_integer(c) && print_sizes(&text, input, 2, axes);
   gt_buffer_print(&text, ",out=");
-  good = good && print_sizes(&text, json_object_get(arguments, "output_size"), 0, axes) && dtype;
+  good = good && print_sizes(&text, output, grid ? 2 : 0, axes) && dtype;
   gt_buffer_print(&text, ",dtype=%s,layout=nchw", dtype ? dtype : "");
   if (op->keys & GT_KEY_ALIGN_CORNERS && align) {
     good = good && json_is_boolean(align);
@@ -88,6 +107,7 @@ static gt_status read_problem(const json_t *json, const gt_operator *op, gt_orac
   if (op->keys & GT_KEY_SCALE)
     good = good && print_scales(&text, json_object_get(arguments, "scales"), axes, &skip);
   if (op->keys & GT_KEY_POOL) good = good && print_pool(&text, arguments, axes);
+  if (op->keys & GT_KEY_GRID) good = good && print_sampling(&text, arguments);
   if (!good)
     status = gt_fail(error, GT_USAGE, "the arguments of case '%s' are not those of %s", one->id, op->name);
   else if (skip)
@@ -98,33 +118,36 @@ static gt_status read_problem(const json_t *json, const gt_operator *op, gt_orac
   return status;
 }
 
-// Whether `shape` is [n, c, spatial sizes...].
-static bool has_shape(const json_t *shape, const gt_problem *problem, const int64_t sizes[GT_AXES]) {
-  size_t axes = (size_t)problem->op->spatial_axes;
-  if (json_array_size(shape) != 2 + axes) return false;
-  for (size_t i = 0; i < 2 + axes; i++) {
+// Whether `shape` is that of the tensor: [n, c, spatial sizes...], or [n, spatial sizes..., 2] of a grid.
+static bool has_shape(const json_t *shape, const gt_problem *problem, gt_tensor_kind kind) {
+  const int64_t *sizes = gt_tensor_sizes(problem, kind);
+  size_t axes = (size_t)problem->op->spatial_axes, count = 0;
+  int64_t wanted[2 + GT_AXES];
+  wanted[count++] = problem->n;
+  if (sizes) wanted[count++] = problem->c;
+  for (size_t i = 0; i < axes; i++) wanted[count++] = (sizes ? sizes : problem->out)[GT_AXES - axes + i];
+  if (!sizes) wanted[count++] = (int64_t)axes;
+  if (json_array_size(shape) != count) return false;
+  for (size_t i = 0; i < count; i++) {
     const json_t *value = json_array_get(shape, i);
-    int64_t wanted = i == 0 ? problem->n : i == 1 ? problem->c : sizes[GT_AXES - axes + i - 2];
-    if (!json_is_integer(value) || json_integer_value(value) != wanted) return false;
+    if (!json_is_integer(value) || json_integer_value(value) != wanted[i]) return false;
   }
   return true;
 }
 
-// An array of the file of arrays, as doubles in a new block. The host is little-endian, like the file.
+// The tensor's array of the file of arrays, as doubles in a new block. The host is little-endian, like the file.
 static gt_status read_array(const json_t *json, const gt_buffer *arrays, const gt_problem *problem,
-                            const int64_t sizes[GT_AXES], const char *name, double **values,
-                            gt_error *error) {
+                            const gt_tensor *tensor, double **values, gt_error *error) {
+  const char *name = gt_tensor_name(tensor->kind), *type = json_string_value(json_object_get(json, "type"));
   const json_t *offset = json_object_get(json, "offset");
-  const char *type = json_string_value(json_object_get(json, "type"));
   if (!json_is_integer(offset) || !type) return gt_fail(error, GT_USAGE, "%s has no offset or no type", name);
   bool wide = strcmp(type, "f64") == 0;
   if (!wide && strcmp(type, "f32") != 0)
     return gt_fail(error, GT_USAGE, "%s: unknown type '%s'; types are f32 and f64", name, type);
-  if (!has_shape(json_object_get(json, "shape"), problem, sizes))
+  if (!has_shape(json_object_get(json, "shape"), problem, tensor->kind))
     return gt_fail(error, GT_USAGE, "%s: the shape does not follow from the arguments", name);
 
-  size_t count = (size_t)(problem->n * problem->c);
-  for (int i = 0; i < GT_AXES; i++) count *= (size_t)sizes[i];
+  size_t count = (size_t)(gt_problem_outer(problem) * tensor->slice);
   size_t bytes = count * (wide ? 8 : 4);
   json_int_t start = json_integer_value(offset);
   if (start < 0 || (size_t)start > arrays->length || bytes > arrays->length - (size_t)start)
@@ -166,11 +189,13 @@ static gt_status read_case(const char *line, const gt_buffer *arrays, gt_oracle_
   }
   status = read_problem(json, op, one, error);
   if (status != GT_OK || one->skip) goto done;
-  status = read_array(json_object_get(json_object_get(json, "inputs"), "grad_output"), arrays, &one->problem,
-                      one->problem.out, "grad_output", &one->grad_output, error);
-  if (status == GT_OK)
-    status = read_array(json_object_get(json_object_get(json, "expect"), "grad_input"), arrays, &one->problem,
-                        one->problem.in, "grad_input", &one->expected, error);
+  gt_tensor tensors[GT_TENSORS];
+  int count = gt_problem_tensors(&one->problem, tensors);
+  for (int i = 0; i < count && status == GT_OK; i++) {
+    const json_t *arrays_of = json_object_get(json, tensors[i].is_result ? "expect" : "inputs");
+    status = read_array(json_object_get(arrays_of, gt_tensor_name(tensors[i].kind)), arrays, &one->problem,
+                        &tensors[i], &one->values[tensors[i].kind], error);
+  }
 done:
   json_decref(json);
   return status;
@@ -227,8 +252,7 @@ gt_status gt_oracle_read(const char *path, gt_oracle *oracle, gt_error *error) {
 void gt_oracle_free(gt_oracle *oracle) {
   for (size_t i = 0; i < oracle->count; i++) {
     free(oracle->cases[i].skip);
-    free(oracle->cases[i].grad_output);
-    free(oracle->cases[i].expected);
+    for (int kind = 0; kind < GT_TENSORS; kind++) free(oracle->cases[i].values[kind]);
   }
   free(oracle->cases);
   *oracle = (gt_oracle){0};

@@ -6,13 +6,13 @@
 
 #include <stddef.h>
 
-#include "generator/problem.h"
+#include "generator/tensors.h"
 
 typedef struct {
   char id[64];
   char *skip; // why it cannot be run by this version; NULL when it can, and then only the rest is filled
-  gt_problem problem;             // with layout nchw
-  double *grad_output, *expected; // NCHW order
+  gt_problem problem;         // with layout nchw, and all gradients wanted
+  double *values[GT_TENSORS]; // by gt_tensor_kind, NCHW order: what is given, and the right results
 } gt_oracle_case;
 
 typedef struct {

@@ -2,14 +2,21 @@
 
 #include <inttypes.h>
 
+#include "generator/tensors.h"
+
 typedef struct {
   uint64_t read, written; // bytes
 } way;
 
 static way least_of(const gt_problem *problem) {
-  uint64_t element = gt_dtype_bytes(problem->dtype);
-  return (way){.read = (uint64_t)gt_problem_out_elements(problem) * element,
-               .written = (uint64_t)gt_problem_in_elements(problem) * element};
+  gt_tensor tensors[GT_TENSORS];
+  int count = gt_problem_tensors(problem, tensors);
+  way least = {0};
+  for (int i = 0; i < count; i++) {
+    uint64_t bytes = (uint64_t)(tensors[i].slice * gt_problem_outer(problem)) * gt_dtype_bytes(problem->dtype);
+    *(tensors[i].is_result ? &least.written : &least.read) += bytes;
+  }
+  return least;
 }
 
 static json_t *moved_json(const gt_moved *moved) {

@@ -8,7 +8,7 @@
 #include "device/device.h"
 #include "generator/problem.h"
 
-// The least that any kernel moves: all of grad_output read once, all of grad_input written once.
+// The least that any kernel moves: everything that it is given read once, all results written once.
 json_t *gt_traffic_json(const gt_traffic *traffic, const gt_problem *problem);
 void gt_traffic_print(const gt_traffic *traffic, const gt_problem *problem, const char *device,
                       gt_buffer *text);

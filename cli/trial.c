@@ -4,15 +4,16 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "generator/default.h"
 
-// The rendering of `direct` that results at full size are compared with. It has none where `direct` cannot do
-// the problem: then only the reference checks.
+// The rendering of the plain family that results at full size are compared with. There is none where that family
+// cannot do the problem: then only the reference checks.
 static gt_status render_direct(gt_generator *generator, const gt_problem *problem,
                                const gt_fingerprint *device, gt_variant *direct, gt_error *error) {
   char *configuration = NULL;
-  gt_status status = gt_family_claims(generator, "direct", problem, device, error);
-  if (status == GT_OK)
-    status = gt_family_default(generator, "direct", problem, device, &configuration, error);
+  const char *plain = gt_plain_family(problem);
+  gt_status status = gt_family_claims(generator, plain, problem, device, error);
+  if (status == GT_OK) status = gt_family_default(generator, plain, problem, device, &configuration, error);
   if (status == GT_OK) status = gt_render(generator, configuration, problem, device, direct, error);
   free(configuration);
   return status == GT_UNSUPPORTED ? GT_OK : status;

@@ -18,6 +18,10 @@ double gt_problem_distance(const gt_problem *a, const gt_problem *b) {
                     (strcmp(a->op->filter, b->op->filter) != 0) + 0.1 * (a->op != b->op) +
                     0.1 * (a->dtype != b->dtype) + 0.1 * (a->strided != b->strided) +
                     0.05 * (a->align_corners != b->align_corners);
+  if (a->op->form == GT_FORM_GRID)
+    distance += (a->sampling.interpolation != b->sampling.interpolation) +
+                0.3 * (a->sampling.want != b->sampling.want) + 0.1 * (a->sampling.padding != b->sampling.padding) +
+                (a->sampling.positions != b->sampling.positions);
   distance += 0.5 * octaves((double)gt_dtype_bytes(a->dtype), (double)gt_dtype_bytes(b->dtype));
   for (int i = 0; i < GT_AXES; i++)
     distance += octaves((double)a->out[i] / (double)a->in[i], (double)b->out[i] / (double)b->in[i]);

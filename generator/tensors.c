@@ -14,7 +14,7 @@ const int64_t *gt_tensor_sizes(const gt_problem *problem, gt_tensor_kind kind) {
   return kind == GT_GRAD_OUTPUT ? problem->out : problem->in;
 }
 
-static int64_t slice_of(const gt_problem *problem, gt_tensor_kind kind) {
+int64_t gt_tensor_slice(const gt_problem *problem, gt_tensor_kind kind) {
   const int64_t *sizes = gt_tensor_sizes(problem, kind), *out = problem->out;
   if (!sizes) return out[0] * out[1] * out[2] * problem->op->spatial_axes;
   bool images = problem->layout == GT_NHWC || problem->op->form == GT_FORM_GRID;
@@ -41,7 +41,7 @@ int gt_problem_tensors(const gt_problem *problem, gt_tensor tensors[GT_TENSORS])
   int count = 0;
   for (gt_tensor_kind kind = 0; kind < GT_TENSORS; kind++)
     if (has(problem, kind))
-      tensors[count++] = (gt_tensor){kind, kind == GT_GRAD_INPUT || kind == GT_GRAD_GRID, slice_of(problem, kind)};
+      tensors[count++] = (gt_tensor){kind, kind == GT_GRAD_INPUT || kind == GT_GRAD_GRID, gt_tensor_slice(problem, kind)};
   return count;
 }
 

@@ -23,6 +23,9 @@ typedef struct {
 // grad_output on, then the results. Returns how many.
 int gt_problem_tensors(const gt_problem *problem, gt_tensor tensors[GT_TENSORS]);
 
+// Elements of a tensor per outer index, gaps not counted, whether the problem has it or not.
+int64_t gt_tensor_slice(const gt_problem *problem, gt_tensor_kind kind);
+
 const char *gt_tensor_name(gt_tensor_kind kind); // "grad_output"
 
 // The elements that all of them have together: what is moved at least.

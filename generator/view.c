@@ -155,15 +155,6 @@ static void push_axes(lua_State *L, const gt_problem *problem) {
 
 // ---- problem
 
-// Elements of a tensor per outer index. Element counts are below 2^46 by validation.
-static int64_t slice(const gt_problem *problem, gt_tensor_kind kind) {
-  gt_tensor tensors[GT_TENSORS];
-  int count = gt_problem_tensors(problem, tensors);
-  for (int i = 0; i < count; i++)
-    if (tensors[i].kind == kind) return tensors[i].slice;
-  return 0;
-}
-
 // The list of tensors: { name = "grid", is_result = false, slice = … } each.
 static void push_tensors(lua_State *L, const gt_problem *problem) {
   gt_tensor tensors[GT_TENSORS];
@@ -253,9 +244,9 @@ static int problem_index(lua_State *L) {
   else if (strcmp(name, "has_scale") == 0)
     lua_pushboolean(L, problem->has_scale);
   else if (strcmp(name, "in_slice") == 0)
-    lua_pushinteger(L, slice(problem, GT_GRAD_INPUT));
+    lua_pushinteger(L, gt_tensor_slice(problem, GT_GRAD_INPUT));
   else if (strcmp(name, "out_slice") == 0)
-    lua_pushinteger(L, slice(problem, GT_GRAD_OUTPUT));
+    lua_pushinteger(L, gt_tensor_slice(problem, GT_GRAD_OUTPUT));
   else if (strcmp(name, "tensors") == 0)
     push_tensors(L, problem);
   else if (strcmp(name, "axes") == 0)

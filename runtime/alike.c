@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "generator/distance.h"
+#include "generator/tensors.h"
 
 // Chosen by leaving each of 76 problems on an H200 out (gathertune lookup --leave-one-out).
 #define NEIGHBOURS 4     // problems that are asked
@@ -159,8 +160,7 @@ static rating *rating_of(rating **list, size_t *count, const char *configuration
 }
 
 static double bytes_moved(const gt_problem *problem) {
-  return ((double)gt_problem_in_elements(problem) + (double)gt_problem_out_elements(problem)) *
-         (double)gt_dtype_bytes(problem->dtype);
+  return (double)gt_problem_moved(problem) * (double)gt_dtype_bytes(problem->dtype);
 }
 
 static int by_regret(const void *a, const void *b) {

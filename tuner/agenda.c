@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "generator/default.h"
 
 // What the parts of an agenda are made from.
 typedef struct {
@@ -35,11 +36,11 @@ static gt_status add_standard(const making *m, gt_error *error) {
   size_t count;
   bool known = false, yes = false;
   char *configuration = NULL;
-  const char *const *families = gt_generator_families(m->generator, &count);
-  for (size_t i = 0; i < count; i++) known = known || strcmp(families[i], "direct") == 0;
-  gt_status status = known ? claims(m, "direct", &yes, error) : GT_OK;
+  const char *const *families = gt_generator_families(m->generator, &count), *plain = gt_plain_family(m->problem);
+  for (size_t i = 0; i < count; i++) known = known || strcmp(families[i], plain) == 0;
+  gt_status status = known ? claims(m, plain, &yes, error) : GT_OK;
   if (status != GT_OK || !yes) return status;
-  status = gt_family_default(m->generator, "direct", m->problem, m->device, &configuration, error);
+  status = gt_family_default(m->generator, plain, m->problem, m->device, &configuration, error);
   if (status == GT_OK) add(m->agenda, configuration, false, false);
   free(configuration);
   return status;

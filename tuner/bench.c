@@ -6,6 +6,7 @@
 
 #include "generator/strides.h"
 #include "tuner/fill.h"
+#include "tuner/positions.h"
 
 #define MAX_SLOTS 65536
 #define CPU_BYTES ((int64_t)64 << 20) // of all slots together on a CPU: its memory is the host's
@@ -32,28 +33,38 @@ static int wanted_slots(const gt_open_device *open, int64_t moved_bytes, int64_t
   return slots < 1 ? 1 : (int)slots;
 }
 
+// Bytes from the start of a tensor to just past its last element.
+static int64_t extent(const gt_bench *bench, int tensor, int64_t outer) {
+  const gt_tensor *t = &bench->tensors[tensor];
+  int64_t elements =
+      t->kind == GT_GRAD_OUTPUT ? gt_strides_extent(&bench->problem, outer) : outer * t->slice;
+  return elements * (int64_t)gt_dtype_bytes(bench->problem.dtype);
+}
+
 static gt_status make_buffers(gt_bench *bench, int64_t outer, int slots, gt_error *error) {
-  int64_t element = (int64_t)gt_dtype_bytes(bench->problem.dtype);
-  gt_guarded_free(bench->open, &bench->grad_output);
-  gt_guarded_free(bench->open, &bench->grad_input);
-  gt_status status =
-      gt_guarded_make(bench->open, "grad_output", gt_strides_extent(&bench->problem, outer) * element, slots,
-                      &bench->grad_output, error);
-  if (status == GT_OK)
-    status = gt_guarded_make(bench->open, "grad_input", outer * bench->in_slice * element, slots,
-                             &bench->grad_input, error);
+  gt_status status = GT_OK;
+  for (int i = 0; i < bench->n_tensors; i++) gt_guarded_free(bench->open, &bench->buffers[i]);
+  for (int i = 0; i < bench->n_tensors && status == GT_OK; i++)
+    status = gt_guarded_make(bench->open, gt_tensor_name(bench->tensors[i].kind), extent(bench, i, outer),
+                             slots, &bench->buffers[i], error);
   bench->outer = outer;
   bench->slots = slots;
   return status;
 }
 
+// "grad_output and grad_input"
+static void print_names(const gt_bench *bench, gt_buffer *text) {
+  for (int i = 0; i < bench->n_tensors; i++)
+    gt_buffer_print(text, "%s%s", i == 0 ? "" : i + 1 < bench->n_tensors ? ", " : " and ",
+                    gt_tensor_name(bench->tensors[i].kind));
+}
+
 // Allocates as much as is wanted, or what can be had: fewer slots first, then fewer outer indices.
 static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
-  int64_t element = (int64_t)gt_dtype_bytes(bench->problem.dtype);
-  int64_t outer = gt_problem_outer(&bench->problem);
-  int64_t reach = (gt_strides_extent(&bench->problem, outer) + outer - 1) / outer; // gaps included
-  int64_t per_outer = (bench->in_slice + reach) * element;
-  int64_t moved_per_outer = (bench->in_slice + bench->out_slice) * element;
+  int64_t outer = gt_problem_outer(&bench->problem), per_outer = 0; // gaps included
+  int64_t moved_per_outer =
+      gt_problem_moved(&bench->problem) / outer * (int64_t)gt_dtype_bytes(bench->problem.dtype);
+  for (int i = 0; i < bench->n_tensors; i++) per_outer += (extent(bench, i, outer) + outer - 1) / outer;
   uint64_t free_bytes = 0;
   gt_status status = bench->open->backend->free_memory(bench->open->device, &free_bytes, error);
   if (status != GT_OK) return status;
@@ -68,41 +79,80 @@ static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
   for (;;) {
     status = make_buffers(bench, outer, slots, error);
     if (status != GT_OUT_OF_MEMORY) return status;
-    if (slots > 1)
+    if (slots > 1) {
       slots /= 2;
-    else if (outer > 1 && !whole)
+    } else if (outer > 1 && !whole) {
       outer /= 2;
-    else
-      return gt_fail(error, GT_OUT_OF_MEMORY,
-                     "grad_output and grad_input need %" PRId64 " MiB%s, the device has %" PRIu64 " MiB free",
-                     (outer * per_outer) >> 20, whole ? "" : " for a single outer index", free_bytes >> 20);
+    } else {
+      gt_buffer names = {0};
+      print_names(bench, &names);
+      status = gt_fail(error, GT_OUT_OF_MEMORY, "%s need %" PRId64 " MiB%s, the device has %" PRIu64 " MiB free",
+                       names.data, (outer * per_outer) >> 20, whole ? "" : " for a single outer index",
+                       free_bytes >> 20);
+      gt_buffer_free(&names);
+      return status;
+    }
   }
 }
 
-gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *values, gt_bench *bench,
-                        gt_error *error) {
-  int64_t outer = gt_problem_outer(problem);
-  *bench = (gt_bench){.open = open, .problem = *problem, .outer = outer, .slots = 1};
-  if (outer < 1 || gt_problem_inner(problem) < 1)
+void gt_bench_describe(const gt_problem *problem, const void *grid, gt_bench *bench) {
+  *bench = (gt_bench){.problem = *problem, .outer = gt_problem_outer(problem), .slots = 1};
+  bench->n_tensors = gt_problem_tensors(problem, bench->tensors);
+  while (!bench->tensors[bench->n_inputs].is_result) bench->n_inputs++;
+  for (int i = 0; i < bench->n_inputs; i++) {
+    if (bench->tensors[i].kind != GT_GRID) continue;
+    size_t bytes = (size_t)gt_bench_bytes(bench, i);
+    bench->grid = gt_alloc(bytes);
+    if (grid)
+      memcpy(bench->grid, grid, bytes);
+    else
+      gt_positions_make(problem, bench->outer, bench->grid);
+  }
+}
+
+int64_t gt_bench_bytes(const gt_bench *bench, int tensor) {
+  return bench->outer * bench->tensors[tensor].slice * (int64_t)gt_dtype_bytes(bench->problem.dtype);
+}
+
+int64_t gt_bench_result_bytes(const gt_bench *bench) {
+  int64_t bytes = 0;
+  for (int i = bench->n_inputs; i < bench->n_tensors; i++) bytes += gt_bench_bytes(bench, i);
+  return bytes;
+}
+
+// The given values of the tensor of a kind, or NULL.
+static const void *given(const gt_problem *problem, const void *const *values, gt_tensor_kind kind) {
+  gt_tensor tensors[GT_TENSORS];
+  int count = gt_problem_tensors(problem, tensors);
+  for (int i = 0; values && i < count; i++)
+    if (tensors[i].kind == kind) return values[i];
+  return NULL;
+}
+
+gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *const *values,
+                        gt_bench *bench, gt_error *error) {
+  *bench = (gt_bench){0};
+  if (gt_problem_outer(problem) < 1 || gt_problem_in_elements(problem) < 1)
     return gt_fail(error, GT_USAGE, "an empty problem has nothing to launch");
-  bench->in_slice = gt_problem_in_elements(problem) / outer;
-  bench->out_slice = gt_problem_out_elements(problem) / outer;
+  gt_bench_describe(problem, given(problem, values, GT_GRID), bench);
+  bench->open = open;
   if (!open->backend->executes) return GT_OK;
 
   gt_status status = allocate(bench, values != NULL, error);
-  if (status == GT_OK)
-    status =
-        gt_fill_gradient(open, problem, bench->outer, gt_guarded_slot(&bench->grad_output, 0), values, error);
-  if (status == GT_OK) status = gt_guarded_spread(open, &bench->grad_output, error);
+  for (int i = 0; i < bench->n_inputs && status == GT_OK; i++) {
+    const gt_tensor *tensor = &bench->tensors[i];
+    status = gt_fill_tensor(open, problem, tensor, bench->outer, gt_guarded_slot(&bench->buffers[i], 0),
+                            tensor->kind == GT_GRID ? bench->grid : values ? values[i] : NULL, error);
+    if (status == GT_OK) status = gt_guarded_spread(open, &bench->buffers[i], error);
+  }
   if (status == GT_OK) status = open->backend->synchronize(open->device, error);
   if (status != GT_OK) gt_bench_close(bench);
   return status;
 }
 
 void gt_bench_close(gt_bench *bench) {
-  if (!bench->open) return;
-  gt_guarded_free(bench->open, &bench->grad_output);
-  gt_guarded_free(bench->open, &bench->grad_input);
+  for (int i = 0; bench->open && i < bench->n_tensors; i++) gt_guarded_free(bench->open, &bench->buffers[i]);
+  free(bench->grid);
   *bench = (gt_bench){0};
 }
 
@@ -160,11 +210,11 @@ void gt_loaded_close(gt_loaded *loaded) {
 
 gt_status gt_loaded_launch(gt_loaded *loaded, int slot, gt_error *error) {
   gt_bench *bench = loaded->bench;
-  gt_arguments arguments = {.n_pointers = 3, .integers = {bench->outer}, .n_integers = 1};
+  int tensors = bench->n_tensors; // then the workspace
+  gt_arguments arguments = {.n_pointers = tensors + 1, .integers = {bench->outer}, .n_integers = 1};
   if (bench->open->backend->executes) {
-    arguments.pointers[0] = gt_guarded_slot(&bench->grad_output, slot);
-    arguments.pointers[1] = gt_guarded_slot(&bench->grad_input, slot);
-    if (loaded->workspace.base) arguments.pointers[2] = gt_guarded_slot(&loaded->workspace, 0);
+    for (int i = 0; i < tensors; i++) arguments.pointers[i] = gt_guarded_slot(&bench->buffers[i], slot);
+    if (loaded->workspace.base) arguments.pointers[tensors] = gt_guarded_slot(&loaded->workspace, 0);
   }
   for (int i = 0; i < loaded->n_launches; i++) {
     const uint32_t *grid = loaded->grid[i];
@@ -183,7 +233,8 @@ gt_status gt_loaded_run(gt_loaded *loaded, int slot, uint32_t poison, bool *inta
   *intact = true;
   gt_status status = GT_OK;
   if (open->backend->executes) {
-    status = gt_guarded_poison(open, &bench->grad_input, slot, poison, error);
+    for (int i = bench->n_inputs; i < bench->n_tensors && status == GT_OK; i++)
+      status = gt_guarded_poison(open, &bench->buffers[i], slot, poison, error);
     if (status == GT_OK && loaded->workspace.base)
       status = gt_guarded_poison(open, &loaded->workspace, 0, poison, error);
   }
@@ -191,9 +242,9 @@ gt_status gt_loaded_run(gt_loaded *loaded, int slot, uint32_t poison, bool *inta
   if (status == GT_OK) status = open->backend->synchronize(open->device, error);
   if (!open->backend->executes) return status;
 
-  if (status == GT_OK) status = gt_guarded_check(open, &bench->grad_input, slot, intact, what, error);
-  if (status == GT_OK && *intact)
-    status = gt_guarded_check(open, &bench->grad_output, slot, intact, what, error);
+  // Results first: a kernel that writes too far does so there.
+  for (int i = bench->n_tensors - 1; i >= 0 && status == GT_OK && *intact; i--)
+    status = gt_guarded_check(open, &bench->buffers[i], slot, intact, what, error);
   if (status == GT_OK && *intact && loaded->workspace.base)
     status = gt_guarded_check(open, &loaded->workspace, 0, intact, what, error);
   return status;

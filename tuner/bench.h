@@ -1,8 +1,8 @@
 // A problem on a device: its buffers and its launches. Lives in the worker.
 //
-// Caches are cold because inputs and outputs rotate: there are as many pairs of grad_output and grad_input
-// ("slots") as move twice the last-level cache in one round, and every launch sequence takes the next one.
-// All slots hold the same grad_output, so that any of them gives the same result.
+// Caches are cold because inputs and outputs rotate: there are as many sets of tensors ("slots") as move twice
+// the last-level cache in one round, and every launch sequence takes the next one. All slots hold the same
+// inputs, so that any of them gives the same results.
 //
 // A kernel that is shorter than what the host needs for a launch (some 3 µs) would be timed as that. So where
 // the back end has graphs, batches of short launches are replays of graphs: each has the launch sequences of
@@ -11,6 +11,7 @@
 #define GT_TUNER_BENCH_H
 
 #include "device/device.h"
+#include "generator/tensors.h"
 #include "generator/variant.h"
 #include "tuner/guard.h"
 #include "tuner/storage.h"
@@ -19,21 +20,30 @@
 typedef struct {
   gt_open_device *open; // borrowed
   gt_problem problem;
-  int64_t outer;               // of the buffers: less than the problem's when that does not fit
-  int64_t in_slice, out_slice; // elements of grad_input and grad_output per outer index, gaps not counted
+  int64_t outer; // of the buffers: less than the problem's when that does not fit
+  int n_tensors, n_inputs;
+  gt_tensor tensors[GT_TENSORS]; // gt_problem_tensors: n_inputs of them are read, the others are results
+  void *grid;                    // sampling positions of all images, in storage form; NULL where there are none
   int slots;
   int next_slot;
   bool no_graphs; // a capture failed: batches are plain launches from then on
-  gt_guarded grad_output, grad_input;
+  gt_guarded buffers[GT_TENSORS]; // one per tensor
 } gt_bench;
 
-// Makes the buffers and fills grad_output: with `values` (the whole tensor in storage form, dense; one slot)
-// or, where that is NULL, with gt_inputs. Gaps of a strided grad_output hold NaNs, so that a kernel that
+// What a bench for a problem has without a device: sizes, and the grid (unless `grid` is NULL: gt_positions_make,
+// else a copy). To be closed.
+void gt_bench_describe(const gt_problem *problem, const void *grid, gt_bench *bench);
+
+// Makes the buffers and fills those that are read: with `values` (a whole tensor in storage form each, dense, in
+// their order; one slot) or, where that is NULL, with gt_inputs and gt_positions_make. Gaps of a strided grad_output hold NaNs, so that a kernel that
 // counts what it reads there gives a wrong result. GT_OUT_OF_MEMORY, with sizes, when not even one outer
 // index fits. On a device that executes nothing there are no buffers.
-gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *values, gt_bench *bench,
-                        gt_error *error);
+gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *const *values,
+                        gt_bench *bench, gt_error *error);
 void gt_bench_close(gt_bench *bench); // harmless on a zeroed bench
+
+int64_t gt_bench_bytes(const gt_bench *bench, int tensor); // of a tensor, gaps not counted
+int64_t gt_bench_result_bytes(const gt_bench *bench);      // of all results
 
 // A compiled variant, ready to launch on a bench.
 typedef struct {

@@ -4,14 +4,14 @@
 
 #include "tuner/expected.h"
 
-// Compares elements first … first+count-1 of grad_input, which are at `host`. Adds to *compared and *wrong,
-// and describes the first wrong one in `what` when there was none before. `poison` is what grad_input held
-// before.
-void gt_compare(const gt_expected *expected, const void *host, int64_t first, int64_t count, uint32_t poison,
-                int64_t *compared, int64_t *wrong, gt_buffer *what);
+// Compares elements first … first+count-1 of a result, which are at `host`. Adds to *compared and *wrong, and
+// describes the first wrong one in `what` when there was none before. `poison` is what the result held before.
+void gt_compare(const gt_expected *expected, const gt_expected_result *result, const void *host,
+                int64_t first, int64_t count, uint32_t poison, int64_t *compared, int64_t *wrong,
+                gt_buffer *what);
 
-// Compares all of the result in a slot, piece by piece as it is read. *right is false, and `what` says where
-// it differs, when it is wrong. *hash identifies the result's bits.
+// Compares all of the results in a slot, piece by piece as they are read. *right is false, and `what` says
+// where they differ, when they are wrong. *hash identifies the results' bits.
 gt_status gt_compare_slot(const gt_expected *expected, int slot, uint32_t poison, bool *right,
                           gt_buffer *what, uint64_t *hash, gt_error *error);
 

@@ -21,6 +21,7 @@ typedef struct {
   char *memory;
   const char *values; // NULL: generated
   gt_inputs inputs;
+  uint64_t input; // that is value 0
 } chunk;
 
 static gt_status flush(chunk *c, gt_error *error) {
@@ -47,7 +48,7 @@ static void fill_piece(void *context, size_t index) {
 }
 
 static void generate(const chunk *c, int64_t index, int64_t count, char *to) {
-  filling f = {&c->inputs, (uint64_t)index, (size_t)count, (size_t)c->element, to};
+  filling f = {&c->inputs, c->input + (uint64_t)index, (size_t)count, (size_t)c->element, to};
   gt_parallel((f.count + PIECE_ELEMENTS - 1) / PIECE_ELEMENTS, fill_piece, &f);
 }
 
@@ -92,18 +93,22 @@ static gt_status add_slice(chunk *c, const gt_problem *problem, int64_t outer, g
   return status;
 }
 
-gt_status gt_fill_gradient(gt_open_device *open, const gt_problem *problem, int64_t outer, gt_address to,
-                           const void *values, gt_error *error) {
+uint64_t gt_fill_first(gt_tensor_kind kind) {
+  return (uint64_t)kind << 48;
+}
+
+gt_status gt_fill_tensor(gt_open_device *open, const gt_problem *problem, const gt_tensor *tensor,
+                         int64_t outer, gt_address to, const void *values, gt_error *error) {
   chunk c = {.open = open, .to = to, .element = (int64_t)gt_dtype_bytes(problem->dtype), .values = values};
   c.capacity = CHUNK_BYTES / c.element;
+  c.input = gt_fill_first(tensor->kind);
   gt_status status = GT_OK;
   c.memory = gt_alloc((size_t)CHUNK_BYTES);
   gt_inputs_open(&c.inputs, problem->dtype);
-  if (!problem->strided) {
-    const int64_t *out = problem->out;
-    status = add(&c, 0, 0, outer * out[0] * out[1] * out[2] * gt_problem_inner(problem), error);
-  }
-  for (int64_t o = 0; problem->strided && o < outer && status == GT_OK; o++) status = add_slice(&c, problem, o, error);
+  if (tensor->kind == GT_GRAD_OUTPUT && problem->strided)
+    for (int64_t o = 0; o < outer && status == GT_OK; o++) status = add_slice(&c, problem, o, error);
+  else
+    status = add(&c, 0, 0, outer * tensor->slice, error);
   if (status == GT_OK) status = flush(&c, error);
   gt_inputs_close(&c.inputs);
   free(c.memory);

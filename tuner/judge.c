@@ -5,12 +5,8 @@
 
 #include "tuner/compare.h"
 
-static int64_t bytes_of(const gt_bench *bench) {
-  return bench->outer * bench->in_slice * (int64_t)gt_dtype_bytes(bench->problem.dtype);
-}
-
 bool gt_judge_can(const gt_bench *bench) {
-  return bytes_of(bench) <= GT_JUDGE_BYTES;
+  return gt_bench_result_bytes(bench) <= GT_JUDGE_BYTES;
 }
 
 void gt_judge_open(const gt_expected *expected, gt_judge *judge) {
@@ -27,25 +23,35 @@ void gt_judge_close(gt_judge *judge) {
 
 gt_status gt_judge_take(gt_judge *judge, int run, int slot, uint32_t poison, gt_error *error) {
   const gt_bench *bench = judge->expected->bench;
-  size_t bytes = (size_t)bytes_of(bench);
-  if (!judge->results[run]) judge->results[run] = gt_alloc(bytes);
+  if (!judge->results[run]) judge->results[run] = gt_alloc((size_t)gt_bench_result_bytes(bench));
   judge->poison[run] = poison;
-  return bench->open->backend->read(bench->open->device, judge->results[run],
-                                    gt_guarded_slot(&bench->grad_input, slot), bytes, error);
+  char *to = judge->results[run];
+  gt_status status = GT_OK;
+  for (int i = bench->n_inputs; i < bench->n_tensors && status == GT_OK; i++) {
+    size_t bytes = (size_t)gt_bench_bytes(bench, i);
+    status = bench->open->backend->read(bench->open->device, to, gt_guarded_slot(&bench->buffers[i], slot), bytes, error);
+    to += bytes;
+  }
+  return status;
 }
 
 static bool is_right(gt_judge *judge, int run) {
-  const gt_bench *bench = judge->expected->bench;
+  const gt_expected *expected = judge->expected;
+  const char *from = judge->results[run];
   int64_t compared = 0, wrong = 0;
-  gt_compare(judge->expected, judge->results[run], 0, bench->outer * bench->in_slice, judge->poison[run],
-             &compared, &wrong, &judge->what);
+  for (int i = 0; i < expected->n_results; i++) {
+    const gt_expected_result *result = &expected->results[i];
+    gt_compare(expected, result, from, 0, expected->bench->outer * result->tensor.slice, judge->poison[run],
+               &compared, &wrong, &judge->what);
+    from += gt_bench_bytes(expected->bench, result->at);
+  }
   if (wrong) gt_compare_summarise(compared, wrong, &judge->what);
   return wrong == 0;
 }
 
 static void *judge_both(void *argument) {
   gt_judge *judge = argument;
-  size_t bytes = (size_t)bytes_of(judge->expected->bench);
+  size_t bytes = (size_t)gt_bench_result_bytes(judge->expected->bench);
   judge->outcome = GT_OUTCOME_OK;
   if (!is_right(judge, 0)) {
     judge->outcome = GT_OUTCOME_WRONG_RESULT;

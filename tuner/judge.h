@@ -8,11 +8,11 @@
 #include "cache/cache.h"
 #include "tuner/expected.h"
 
-#define GT_JUDGE_BYTES ((int64_t)256 << 20) // of grad_input at most: the host holds three of them
+#define GT_JUDGE_BYTES ((int64_t)256 << 20) // of results at most: the host holds three copies
 
 typedef struct {
   const gt_expected *expected; // borrowed
-  void *results[2];            // all of grad_input, NULL until a result was taken
+  void *results[2];            // all tensors of a run, one after the other; NULL until they were taken
   uint32_t poison[2];
   bool reproducible, is_running, has_thread;
   pthread_t thread;
@@ -25,10 +25,10 @@ bool gt_judge_can(const gt_bench *bench);
 void gt_judge_open(const gt_expected *expected, gt_judge *judge);
 void gt_judge_close(gt_judge *judge); // harmless on a zeroed one
 
-// Copies the result of run 0 or 1 from a slot; `poison` is what it held before.
+// Copies the results of run 0 or 1 from a slot; `poison` is what they held before.
 gt_status gt_judge_take(gt_judge *judge, int run, int slot, uint32_t poison, gt_error *error);
 
-// Starts to judge both results. `reproducible`: they must have the same bits.
+// Starts to judge both runs. `reproducible`: they must have the same bits.
 void gt_judge_start(gt_judge *judge, bool reproducible);
 
 // Waits for the judgement, if one was started: GT_OUTCOME_OK, GT_OUTCOME_WRONG_RESULT, or

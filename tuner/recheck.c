@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generator/default.h"
 #include "tuner/choose.h"
 #include "tuner/timing.h"
 
@@ -37,9 +38,9 @@ static gt_status take_default(gt_generator *generator, gt_workshop *workshop, co
                               runners *r, gt_error *error) {
   const gt_fingerprint *device = gt_workshop_fingerprint(workshop);
   char *configuration = NULL;
-  gt_status status = gt_family_claims(generator, "direct", problem, device, error);
-  if (status == GT_OK)
-    status = gt_family_default(generator, "direct", problem, device, &configuration, error);
+  const char *plain = gt_plain_family(problem);
+  gt_status status = gt_family_claims(generator, plain, problem, device, error);
+  if (status == GT_OK) status = gt_family_default(generator, plain, problem, device, &configuration, error);
   if (status == GT_OK) status = gt_render(generator, configuration, problem, device, &r->variants[1], error);
   free(configuration);
   if (status != GT_OK) return status == GT_UNSUPPORTED ? GT_OK : status;

@@ -5,7 +5,9 @@
 
 #include "base/clock.h"
 #include "device/recorded.h"
+#include "generator/default.h"
 #include "tuner/compare.h"
+#include "tuner/values.h"
 
 void gt_result_free(gt_result *result) {
   gt_buffer_free(&result->message);
@@ -203,7 +205,7 @@ gt_status gt_session_direct(gt_session *session, const gt_built *direct, gt_resu
   if (result->outcome != GT_OUTCOME_OK) return GT_OK;
   gt_status status = gt_expected_keep(&session->expected, 0, error);
   if (gt_expected_is_partial(&session->expected))
-    gt_buffer_print(note, "only the first and last 512 MiB are compared with direct");
+    gt_buffer_print(note, "only the first and last 512 MiB are compared with %s", gt_plain_family(&session->bench.problem));
   return status;
 }
 
@@ -268,22 +270,21 @@ void gt_session_retime(gt_session *session, const gt_built *variants, size_t cou
   free(batch);
 }
 
-// Doubles in NCHW order to the problem's storage type and layout.
-static void *store_values(const gt_problem *problem, const double *values) {
-  int64_t outer = gt_problem_outer(problem), inner = gt_problem_inner(problem);
-  int64_t spatial = problem->out[0] * problem->out[1] * problem->out[2];
-  void *array = gt_alloc((size_t)(outer * spatial * inner) * gt_dtype_bytes(problem->dtype));
-  size_t to = 0;
-  for (int64_t s = 0; s < outer; s++)
-    for (int64_t p = 0; p < spatial; p++)
-      for (int64_t c = 0; c < inner; c++)
-        gt_storage_store(problem->dtype, array, to++, values[(s * inner + c) * spatial + p]);
-  return array;
+// The tensors that a bench reads, in storage form, from doubles in NCHW order.
+static gt_status open_on_values(gt_session *session, const gt_problem *problem, const double *const *values,
+                                gt_bench *bench, gt_error *error) {
+  gt_tensor tensors[GT_TENSORS];
+  void *stored[GT_TENSORS] = {0};
+  int count = gt_problem_tensors(problem, tensors);
+  for (int i = 0; i < count && !tensors[i].is_result; i++)
+    stored[i] = gt_values_store(problem, &tensors[i], values[i]);
+  gt_status status = gt_bench_open(&session->open, problem, (const void *const *)stored, bench, error);
+  for (int i = 0; i < count; i++) free(stored[i]);
+  return status;
 }
 
 void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_built *built,
-                       const double *grad_output, const double *reference, const double *term,
-                       gt_result *result) {
+                       const double *const *values, const double *const *term, gt_result *result) {
   gt_error error = {0};
   gt_bench bench = {0};
   gt_expected expected = {0};
@@ -295,11 +296,10 @@ void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_
         gt_fail(&error, GT_UNSUPPORTED, "%s executes nothing that could be verified", session->open.name);
   if (status == GT_OK) {
     session->progress(session->context, "prepare");
-    void *values = store_values(problem, grad_output);
-    status = gt_bench_open(&session->open, problem, values, &bench, &error);
-    free(values);
+    status = open_on_values(session, problem, values, &bench, &error);
   }
-  if (status == GT_OK) status = gt_expected_from_values(&bench, reference, term, &expected, &error);
+  if (status == GT_OK)
+    status = gt_expected_from_values(&bench, values + bench.n_inputs, term, &expected, &error);
   if (status == GT_OK) {
     session->progress(session->context, "load");
     status = load(&bench, built, &loaded, &error);
@@ -312,6 +312,20 @@ void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_
   gt_bench_close(&bench);
 }
 
+// Gradients and inputs of zeros, which are quickly made, and the grid that the problem's class has.
+static gt_status open_on_zeros(gt_session *session, const gt_problem *problem, gt_bench *bench, gt_error *error) {
+  gt_bench sizes;
+  void *values[GT_TENSORS] = {0};
+  gt_bench_describe(problem, NULL, &sizes);
+  for (int i = 0; i < sizes.n_inputs; i++)
+    values[i] = sizes.tensors[i].kind == GT_GRID ? sizes.grid : gt_alloc((size_t)gt_bench_bytes(&sizes, i));
+  gt_status status = gt_bench_open(&session->open, problem, (const void *const *)values, bench, error);
+  for (int i = 0; i < sizes.n_inputs; i++)
+    if (values[i] != sizes.grid) free(values[i]);
+  gt_bench_close(&sizes);
+  return status;
+}
+
 gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, const gt_built *built,
                              gt_traffic *traffic, gt_error *error) {
   const gt_open_device *open = &session->open;
@@ -322,9 +336,7 @@ gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, con
   gt_status status = open->backend->traffic(open->device, traffic, error);
   if (status != GT_OK) return status;
   session->progress(session->context, "prepare");
-  void *zeros = gt_alloc((size_t)gt_problem_out_elements(problem) * gt_dtype_bytes(problem->dtype));
-  status = gt_bench_open(&session->open, problem, zeros, &bench, error);
-  free(zeros);
+  status = open_on_zeros(session, problem, &bench, error);
   if (status == GT_OK) status = load(&bench, built, &loaded, error);
   // Counting takes its time on a device that is emulated.
   session->progress(session->context, "time");

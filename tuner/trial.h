@@ -41,7 +41,8 @@ typedef struct {
 gt_status gt_session_problem(gt_session *session, const gt_problem *problem, gt_buffer *note,
                              gt_error *error);
 
-// Takes `direct`'s result, if it is right, as what all of grad_input is compared with. On a device that
+// Takes the plain family's results (gt_plain_family), if they are right, as what all of the results are compared
+// with. On a device that
 // executes nothing it does nothing.
 gt_status gt_session_direct(gt_session *session, const gt_built *direct, gt_result *result, gt_buffer *note,
                             gt_error *error);
@@ -55,13 +56,13 @@ void gt_session_trial(gt_session *session, const gt_built *built, bool check, co
 void gt_session_retime(gt_session *session, const gt_built *variants, size_t count,
                        const gt_timing_options *timing, gt_result *results);
 
-// Runs a variant on values from elsewhere (doubles in NCHW order) and compares.
+// Runs a variant on values from elsewhere and compares: doubles in NCHW order, per tensor in the order of
+// gt_problem_tensors, the right results among them; `term`: per result.
 void gt_session_verify(gt_session *session, const gt_problem *problem, const gt_built *built,
-                       const double *grad_output, const double *reference, const double *term,
-                       gt_result *result);
+                       const double *const *values, const double *const *term, gt_result *result);
 
-// Counts the traffic of one run of a variant's code object, on zeros: no kernel here moves less or more for
-// its values. GT_UNSUPPORTED, before anything is allocated, where the device does not count.
+// Counts the traffic of one run of a variant's code object, on zeros (no kernel here moves less or more for its
+// gradients' values) and, of a grid operator, the grid of the problem's class. GT_UNSUPPORTED, before anything is allocated, where the device does not count.
 gt_status gt_session_traffic(gt_session *session, const gt_problem *problem, const gt_built *built,
                              gt_traffic *traffic, gt_error *error);
 

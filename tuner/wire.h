@@ -15,8 +15,8 @@
 //                                                               → done: RESULT
 //   {"do":"retime","variants":[VARIANT,…],"code_bytes":[…],"timing":{…}}, payload = code objects
 //                                                               → done: status, "results":[RESULT,…]
-//   {"do":"verify","problem":TEXT,"variant":VARIANT}, payload = grad_output, expected, term (doubles, NCHW),
-//   code object                                                 → done: RESULT
+//   {"do":"verify","problem":TEXT,"variant":VARIANT}, payload = the tensors of gt_problem_tensors, the right
+//   results among them, the results' terms (doubles, NCHW), code object  → done: RESULT
 //   {"do":"quit"}                                               → no answer; the worker exits 0
 // Worker to parent, while it works:
 // {"event":"progress","phase":"prepare"|"compile"|"load"|"launch"|"check"|"time"}: the parent's timers start

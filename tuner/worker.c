@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "tuner/trial.h"
+#include "tuner/values.h"
 #include "tuner/wire.h"
 
 typedef struct {
@@ -196,16 +197,23 @@ static json_t *do_verify(worker *w, const json_t *request, const gt_buffer *valu
   if (status == GT_OK) status = gt_problem_parse(gt_wire_string(request, "problem"), &problem, &error);
   if (status == GT_OK) status = gt_variant_from_json(json_object_get(request, "variant"), &variant, &error);
   if (status == GT_OK) {
-    size_t out = (size_t)gt_problem_out_elements(&problem), in = (size_t)gt_problem_in_elements(&problem);
-    size_t bytes = (out + 2 * in) * sizeof(double);
+    gt_tensor tensors[GT_TENSORS];
+    const double *parts[2 * GT_TENSORS], *next = (const double *)(const void *)values->data;
+    int count = gt_problem_tensors(&problem, tensors), n_parts = 0;
+    size_t elements = 0;
+    for (int terms = 0; terms < 2; terms++)
+      for (int i = 0; i < count; i++) {
+        if (terms && !tensors[i].is_result) continue;
+        parts[n_parts++] = next + elements;
+        elements += (size_t)gt_tensor_elements(&problem, &tensors[i]);
+      }
+    size_t bytes = elements * sizeof(double);
     if (values->length <= bytes) {
       status = gt_fail(&error, GT_CORRUPT, "verify: %zu bytes are no values of the problem and code object",
                        values->length);
     } else {
-      const double *grad_output = (const double *)(const void *)values->data;
       gt_built built = {&variant, values->data + bytes, values->length - bytes};
-      gt_session_verify(&w->session, &problem, &built, grad_output, grad_output + out, grad_output + out + in,
-                        &result);
+      gt_session_verify(&w->session, &problem, &built, parts, parts + count, &result);
     }
   }
   gt_variant_free(&variant);

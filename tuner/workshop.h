@@ -8,6 +8,7 @@
 #include "cache/cache.h"
 #include "device/device.h"
 #include "generator/generator.h"
+#include "generator/tensors.h"
 #include "tuner/compilers.h"
 
 typedef struct gt_workshop gt_workshop;
@@ -94,14 +95,13 @@ double gt_workshop_device_seconds(const gt_workshop *workshop);
 gt_status gt_workshop_retime(gt_workshop *workshop, const gt_variant *variants, size_t count,
                              const gt_timing_options *timing, gt_trial *trials, gt_error *error);
 
-// Checks one variant against an explicit expected result (`verify`): runs it on grad_output and compares. All
-// values as doubles in NCHW order; tolerances as tests/oracle/README.md states them. outcome and message say
-// what happened.
+// Checks one variant against explicit expected results (`verify`): runs it on what is given and compares. All
+// values as doubles in NCHW order, by gt_tensor_kind; tolerances as tests/oracle/README.md states them. outcome
+// and message say what happened.
 typedef struct {
   const gt_problem *problem;
-  const double *grad_output; // exactly representable in the problem's data type
-  const double *expected;
-  const double *term; // per element of grad_input, the largest |weight · gradient| summed into it
+  const double *values[GT_TENSORS]; // exactly representable in the problem's data type; and the right results
+  const double *term[GT_TENSORS];   // per element of a result, the largest |term| summed into it
 } gt_case;
 gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, const gt_case *which,
                              gt_outcome *outcome, gt_buffer *message, gt_error *error);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tuner/timing.h"
+#include "tuner/values.h"
 #include "tuner/wire.h"
 #include "tuner/workshop_inside.h"
 
@@ -208,12 +209,14 @@ gt_status gt_workshop_verify(gt_workshop *workshop, const gt_variant *variant, c
     return GT_OK;
   }
   gt_problem_print(which->problem, text);
-  size_t in = (size_t)gt_problem_in_elements(which->problem) * sizeof(double);
-  size_t out = (size_t)gt_problem_out_elements(which->problem) * sizeof(double);
+  gt_tensor tensors[GT_TENSORS];
+  int count = gt_problem_tensors(which->problem, tensors);
   gt_buffer values = {0}, payload = {0}, failure = {0};
-  gt_buffer_append(&values, which->grad_output, out);
-  gt_buffer_append(&values, which->expected, in);
-  gt_buffer_append(&values, which->term, in);
+  for (int terms = 0; terms < 2; terms++)
+    for (int i = 0; i < count; i++)
+      if (!terms || tensors[i].is_result)
+        gt_buffer_append(&values, (terms ? which->term : which->values)[tensors[i].kind],
+                         (size_t)gt_tensor_elements(which->problem, &tensors[i]) * sizeof(double));
   gt_buffer_append(&values, compiled->code.data, compiled->code.length);
 
   json_t *answer = NULL;

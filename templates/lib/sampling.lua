@@ -131,7 +131,8 @@ const <real> <name>_w1 = <name> - <name>_floor, <name>_w0 = 1 - <name>_w1;
 ]]
     if derivatives then text = text .. "const <real> <name>_d0 = -<name>_slope, <name>_d1 = <name>_slope;\n" end
   else
-    -- Cubic convolution with a = -0.75: (a+2)d³ - (a+3)d² + 1 up to a distance of 1, a(d³ - 5d² + 8d - 4) up to 2 (Keys, 1981).
+    -- Cubic convolution with a = -0.75: (a+2)d³ - (a+3)d² + 1 up to a distance of 1, a(d³ - 5d² + 8d - 4) up to 2 (Keys, 1981), with the
+    -- roundings of the forward: by Horner's rule, not contracted, as its own results show.
     local inside = p.padding == "zeros" and "" or "<name>_inside"
     text = text .. "const <real> <name>_floor = gt_floor_<real>(<name>), <name>_t = <name> - <name>_floor;\n"
     for k, distance in ipairs { "1 + <name>_t", "<name>_t", "1 - <name>_t", "2 - <name>_t" } do
@@ -140,7 +141,7 @@ const <real> <name>_w1 = <name> - <name>_floor, <name>_w0 = 1 - <name>_w1;
       text = text .. ("const int <name>_at%s = %s((int)<name>_floor%+d);\nconst <real> <name>_t%s = %s;\n"):format(n, inside, k - 2, n, distance)
       local d, sign = "<name>_t" .. n, k <= 2 and "" or "-"
       if k == 1 or k == 4 then
-        text = text .. ("const <real> <name>_w%s = -0.75f * (((%s - 5) * %s + 8) * %s - 4);\n"):format(n, d, d, d)
+        text = text .. ("const <real> <name>_w%s = ((-0.75f * %s + 3.75f) * %s - 6) * %s + 3;\n"):format(n, d, d, d)
         if derivatives then
           text = text .. ("const <real> <name>_d%s = %s0.75f * ((3 * %s - 10) * %s + 8) * <name>_slope;\n"):format(n, k == 1 and "-" or "", d, d)
         end

@@ -1,0 +1,17 @@
+// Grids for tuning and checking: where the forward of a sampler read.
+#ifndef GT_TUNER_POSITIONS_H
+#define GT_TUNER_POSITIONS_H
+
+#include "generator/problem.h"
+
+// Fills `grid`, [outer][out height][out width][2] in the storage form of the problem's type, with positions of the
+// problem's class, the same every time:
+//   identity    of the affine identity, as PyTorch's affine_grid makes it
+//   smooth      identity, and a displacement of up to an eighth of the image that is random on a coarse grid of
+//               points 16 samples apart and linear in between: a flow, a warp
+//   random      uniform in [-1.05, 1.05]: some samples lie outside
+//   contended   nine of ten samples within one pixel of an image, the others random
+//   (none)      as random
+void gt_positions_make(const gt_problem *problem, int64_t outer, void *grid);
+
+#endif

@@ -63,7 +63,7 @@ static gt_problem oracle_problem(const json_t *test) {
   return problem;
 }
 
-// Visits the cases of the operators that there are, and counts them.
+// Visits the cases of the separable operators, and counts them.
 static int oracle_each(void (*visit)(const oracle_case *one)) {
   gt_buffer blob = {0}, lines = {0};
   int visited = 0;
@@ -73,7 +73,8 @@ static int oracle_each(void (*visit)(const oracle_case *one)) {
     if (!*line) continue;
     json_t *test = json_loads(line, 0, NULL);
     assert_non_null(test);
-    if (gt_operator_find(json_string_value(json_object_get(test, "op")))) {
+    const gt_operator *op = gt_operator_find(json_string_value(json_object_get(test, "op")));
+    if (op && op->form == GT_FORM_SEPARABLE) {
       oracle_case one = {.id = json_string_value(json_object_get(test, "id")),
                          .problem = oracle_problem(test)};
       one.grad_output = oracle_array(&blob, json_object_get(json_object_get(test, "inputs"), "grad_output"),

@@ -37,7 +37,9 @@ static inline tensors make_tensors(gt_open_device *open, const char *text, uint6
                                   &t.grad_output, &error));
   SUCCEED(open->backend->allocate(open->device, t.in_bytes, &t.grad_input, &error));
   if (workspace_bytes) SUCCEED(open->backend->allocate(open->device, workspace_bytes, &t.workspace, &error));
-  SUCCEED(gt_fill_gradient(open, &t.problem, gt_problem_outer(&t.problem), t.grad_output, NULL, &error));
+  gt_tensor list[GT_TENSORS];
+  gt_problem_tensors(&t.problem, list);
+  SUCCEED(gt_fill_tensor(open, &t.problem, &list[0], gt_problem_outer(&t.problem), t.grad_output, NULL, &error));
   void *poison = gt_alloc(t.in_bytes);
   memset(poison, 0xff, t.in_bytes);
   SUCCEED(open->backend->write(open->device, t.grad_input, poison, t.in_bytes, &error));

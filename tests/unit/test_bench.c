@@ -124,9 +124,9 @@ static void start(fixture *f, int slots, double us) {
   memset(&fake, 0, sizeof fake);
   fake.us = us;
   *f = (fixture){.open = {.backend = &with_graphs}};
-  f->bench = (gt_bench){.open = &f->open, .outer = 1, .slots = slots};
-  f->bench.grad_output = (gt_guarded){.base = STRIDE, .bytes = STRIDE, .stride = STRIDE, .slots = slots};
-  f->bench.grad_input = f->bench.grad_output;
+  f->bench = (gt_bench){.open = &f->open, .outer = 1, .slots = slots, .n_tensors = 2, .n_inputs = 1};
+  for (int i = 0; i < 2; i++)
+    f->bench.buffers[i] = (gt_guarded){.base = STRIDE, .bytes = STRIDE, .stride = STRIDE, .slots = slots};
 }
 
 static gt_loaded loaded_on(fixture *f) {

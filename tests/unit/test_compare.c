@@ -30,8 +30,8 @@ static void make(fixture *f, const char *text) {
   *f = (fixture){0};
   if (gt_problem_parse(text, &f->bench.problem, &error) != GT_OK) fail_msg("%s", error.text);
   const gt_problem *problem = &f->bench.problem;
-  f->bench.outer = gt_problem_outer(problem);
-  f->bench.in_slice = gt_problem_in_elements(problem) / f->bench.outer;
+  gt_problem parsed = *problem;
+  gt_bench_describe(&parsed, NULL, &f->bench);
   f->total = gt_problem_in_elements(problem);
   f->bytes = (int64_t)gt_dtype_bytes(problem->dtype);
   f->reference = malloc((size_t)f->total * sizeof *f->reference);
@@ -41,10 +41,10 @@ static void make(fixture *f, const char *text) {
     f->reference[i] = sin((double)i) * 0.75;
     f->term[i] = 0.5;
   }
-  if (gt_expected_from_values(&f->bench, f->reference, f->term, &f->expected, &error) != GT_OK)
+  if (gt_expected_from_values(&f->bench, (const double *[]){f->reference}, (const double *[]){f->term}, &f->expected, &error) != GT_OK)
     fail_msg("%s", error.text);
   for (int64_t i = 0; i < f->total; i++) // in the order of the device's tensor
-    gt_storage_store(problem->dtype, f->result, (size_t)i, f->expected.reference[i]);
+    gt_storage_store(problem->dtype, f->result, (size_t)i, f->expected.results[0].reference[i]);
 }
 
 static void release(fixture *f) {
@@ -61,7 +61,7 @@ static int64_t compare(const fixture *f, int64_t size, int64_t *compared, gt_buf
   gt_buffer_clear(what);
   for (int64_t first = 0; first < f->total; first += size) {
     int64_t count = first + size < f->total ? size : f->total - first;
-    gt_compare(&f->expected, f->result + first * f->bytes, first, count, POISON, compared, &wrong, what);
+    gt_compare(&f->expected, &f->expected.results[0], f->result + first * f->bytes, first, count, POISON, compared, &wrong, what);
   }
   return wrong;
 }
@@ -147,10 +147,10 @@ static void the_result_of_direct_covers_what_the_reference_does_not(void **state
   for (int s = 0; s < 2; s++)
     for (int64_t p = 0; p < places; p++)
       for (int c = 0; c < 3; c++, n++)
-        f.expected.reference[n] = f.expected.reference[(slices[s] * places + p) * 50 + channels[c]];
-  f.expected.n_slices = 2, f.expected.n_channels = 3;
+        f.expected.results[0].reference[n] = f.expected.results[0].reference[(slices[s] * places + p) * 50 + channels[c]];
+  f.expected.n_slices = 2, f.expected.results[0].n_channels = 3;
   memcpy(f.expected.slices, slices, sizeof slices);
-  memcpy(f.expected.channels, channels, sizeof channels);
+  memcpy(f.expected.results[0].channels, channels, sizeof channels);
   assert_int_equal(compare(&f, 7777, &compared, &what), 0);
   assert_int_equal(compared, 2 * places * 3);
   spoil(&f, (0 * places + 9) * 50 + 2, 2); // a channel without reference
@@ -161,27 +161,27 @@ static void the_result_of_direct_covers_what_the_reference_does_not(void **state
   assert_int_equal(compare(&f, 501, &compared, &what), 1);
 
   // The right result as that of `direct`: all of it, then its ends.
-  f.expected.weight = malloc((size_t)places * sizeof(double));
-  for (int64_t p = 0; p < places; p++) f.expected.weight[p] = 0.5;
+  f.expected.results[0].weight = malloc((size_t)places * sizeof(double));
+  for (int64_t p = 0; p < places; p++) f.expected.results[0].weight[p] = 0.5;
   char *right = malloc((size_t)(f.total * 2));
   memcpy(right, f.result, (size_t)(f.total * 2));
-  f.expected.head = right;
-  f.expected.head_elements = f.total;
+  f.expected.results[0].head = right;
+  f.expected.results[0].head_elements = f.total;
   spoil(&f, (1 * places + 20) * 50 + 7, 2);
   for (int64_t size = f.total; size > 400; size = size / 3) {
     assert_int_equal(compare(&f, size, &compared, &what), 2);
     assert_int_equal(compared, 2 * places * 3 + f.total);
   }
   assert_int_equal(compare(&f, f.total, &compared, &what), 2);
-  f.expected.head_elements = f.expected.tail_elements = 1000;
-  f.expected.tail = malloc(2000);
-  memcpy(f.expected.tail, f.result + (f.total - 1000) * 2, 2000);
+  f.expected.results[0].head_elements = f.expected.results[0].tail_elements = 1000;
+  f.expected.results[0].tail = malloc(2000);
+  memcpy(f.expected.results[0].tail, f.result + (f.total - 1000) * 2, 2000);
   assert_int_equal(compare(&f, 12345, &compared, &what), 1); // the reference's
   assert_int_equal(compared, 2 * places * 3 + 2000);
   spoil(&f, f.total - 1000 + 2, 2); // of a channel without reference, beside the tail's beginning
   assert_int_equal(compare(&f, f.total - 999, &compared, &what), 2);
   // One rounding's difference is none.
-  spoil(&f, f.total - 1000 + 2, gt_storage_load(GT_BF16, f.expected.tail, 2) * (1 + 0x1p-8));
+  spoil(&f, f.total - 1000 + 2, gt_storage_load(GT_BF16, f.expected.results[0].tail, 2) * (1 + 0x1p-8));
   assert_int_equal(compare(&f, f.total, &compared, &what), 1);
   gt_buffer_free(&what);
   release(&f);
@@ -202,7 +202,7 @@ static void the_judge_tells_wrong_from_unstable(void **state) {
   make(&f, problems[0]);
   f.bench.open = &open;
   assert_true(gt_judge_can(&f.bench));
-  assert_int_equal(gt_guarded_make(&open, "grad_input", f.total * 4, 2, &f.bench.grad_input, &error), GT_OK);
+  assert_int_equal(gt_guarded_make(&open, "grad_input", f.total * 4, 2, &f.bench.buffers[1], &error), GT_OK);
 
   static const struct {
     double first, second; // what is added to one element
@@ -224,7 +224,7 @@ static void the_judge_tells_wrong_from_unstable(void **state) {
     for (int run = 0; run < 2; run++) {
       float *values = (float *)(void *)f.result, right = values[77];
       values[77] += (float)(run ? cases[i].second : cases[i].first);
-      assert_int_equal(open.backend->write(open.device, gt_guarded_slot(&f.bench.grad_input, run), values,
+      assert_int_equal(open.backend->write(open.device, gt_guarded_slot(&f.bench.buffers[1], run), values,
                                            (size_t)f.total * 4, &error),
                        GT_OK);
       values[77] = right;
@@ -240,7 +240,7 @@ static void the_judge_tells_wrong_from_unstable(void **state) {
   }
   gt_judge_start(&judge, true);
   gt_judge_close(&judge); // also while it is at work
-  gt_guarded_free(&open, &f.bench.grad_input);
+  gt_guarded_free(&open, &f.bench.buffers[1]);
   f.bench.open = NULL;
   release(&f);
   gt_device_close(&open);

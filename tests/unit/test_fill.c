@@ -49,7 +49,9 @@ static void check(const char *text, bool given) {
   gt_inputs inputs;
   gt_inputs_open(&inputs, problem.dtype);
   gt_inputs_fill(&inputs, given ? 12345 : 0, count, values);
-  assert_int_equal(gt_fill_gradient(&open, &problem, outer, 0, given ? values : NULL, &error), GT_OK);
+  gt_tensor tensors[GT_TENSORS];
+  gt_problem_tensors(&problem, tensors);
+  assert_int_equal(gt_fill_tensor(&open, &problem, &tensors[0], outer, 0, given ? values : NULL, &error), GT_OK);
 
   int64_t stride[GT_DIMENSIONS];
   size_t index = 0;

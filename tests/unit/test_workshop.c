@@ -115,7 +115,9 @@ static void verify_compares_with_the_values_it_is_given(void **state) {
   double *grad_output = gt_alloc(out * 8), *expected = gt_alloc(in * 8), *term = gt_alloc(in * 8);
   for (size_t i = 0; i < out; i++) grad_output[i] = (double)(i % 17) / 16;
   assert_int_equal(gt_reference(&problem, 6, grad_output, expected, term, NULL), GT_OK);
-  gt_case which = {&problem, grad_output, expected, term};
+  gt_case which = {.problem = &problem,
+                   .values = {[GT_GRAD_OUTPUT] = grad_output, [GT_GRAD_INPUT] = expected},
+                   .term = {[GT_GRAD_INPUT] = term}};
   gt_outcome outcome;
   gt_buffer message = {0};
   assert_int_equal(gt_workshop_verify(workshop, &variant, &which, &outcome, &message, NULL), GT_OK);

@@ -20,6 +20,7 @@ typedef uint2 gt_vec8;
 #define gt_blocks() ((gt_u64)gridDim.y * gridDim.x)
 #define gt_thread() threadIdx.x
 #define gt_barrier() __syncthreads()
+#define gt_barrier_global() __syncthreads() // for what the block wrote to global memory too
 #define GT_STORE(type, address, value) (*(type *)(address) = (value))
 
 #define gt_fma_float(a, b, c) __fmaf_rn(a, b, c)
@@ -63,5 +64,6 @@ GT_FUNCTION gt_u32 gt_float_bfloat2(float low, float high) {
 #endif
 
 #define gt_atomic_add_int(address, value) atomicAdd(address, value) // the value before
+#define gt_shared_add_int(address, value) atomicAdd(address, value) // of shared memory
 #define gt_atomic_add_float(address, value) atomicAdd(address, value)
 #define gt_atomic_add_double(address, value) atomicAdd(address, value)

@@ -19,6 +19,7 @@ typedef gt_u32 gt_vec8 __attribute__((ext_vector_type(2)));
 #define gt_blocks() ((gt_u64)gridDim.y * gridDim.x)
 #define gt_thread() threadIdx.x
 #define gt_barrier() __syncthreads()
+#define gt_barrier_global() __syncthreads() // for what the block wrote to global memory too
 #define GT_STORE(type, address, value) (*(type *)(address) = (value))
 
 // The number of block b of n when the blocks of each of x chiplets are numbered through (block b runs on chiplet b mod x).
@@ -47,5 +48,6 @@ GT_FUNCTION gt_u32 gt_float_half2(float low, float high) {
 
 // unsafeAtomicAdd's instruction is legal here: kernels get ordinary (coarse-grained) device memory only.
 #define gt_atomic_add_int(address, value) atomicAdd(address, value) // the value before
+#define gt_shared_add_int(address, value) atomicAdd(address, value) // of shared memory
 #define gt_atomic_add_float(address, value) atomicAdd(address, value)
 #define gt_atomic_add_double(address, value) atomicAdd(address, value)

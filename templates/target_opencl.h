@@ -23,6 +23,7 @@ typedef uint2 gt_vec8;
 #define gt_blocks() ((gt_u64)get_num_groups(1) * get_num_groups(0))
 #define gt_thread() ((gt_u32)get_local_id(0))
 #define gt_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#define gt_barrier_global() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE) // for what the block wrote to global memory too
 #define GT_STORE(type, address, value) (*(type *)(address) = (value))
 
 #define gt_fma_float(a, b, c) fma((float)(a), (float)(b), (float)(c))
@@ -48,6 +49,7 @@ GT_FUNCTION gt_u32 gt_float_half2(float low, float high) {
 }
 
 #define gt_atomic_add_int(address, value) atomic_add((volatile __global int *)(address), value) // the value before
+#define gt_shared_add_int(address, value) atomic_add((volatile __local int *)(address), value) // of shared memory
 
 // OpenCL 1.2 has no atomic addition of floating-point numbers: exchange until nobody came between.
 GT_FUNCTION void gt_atomic_add_float(volatile __global float *address, float value) {

@@ -1,0 +1,202 @@
+-- Bin and gather: the samples of an image are sorted by the pixels that they touch (lib/bins), then every pixel sums what its bins list. A
+-- counting sort: count, scan the counters, place in the order of arrival, then put every bin into the order of the samples. So no two
+-- additions race, and results repeat. A bin with many entries is summed in pieces of `piece` list positions beforehand, by other threads.
+--
+--   binning    device: a launch per step, all threads on each; image: one launch, a block per image that counts in shared memory; fused: that
+--              block keeps the list in shared memory and gathers too, for the channels of its part (parts: blocks per image)
+--   transpose  channels-first: grad_output is first brought into the order [sample][channel], so that a thread reads neighbouring channels
+--   channels   that a thread sums at a time; flight: entries that it loads at a time (and channels, in the kernel of grad_grid)
+--   split      threads per sample in the kernel of grad_grid
+local bins = use "bins"
+local choose = use "choose"
+local grid_gradient = use "grid_gradient"
+local sampling = use "sampling"
+local vector = use "vector"
+
+local piece = 64        -- list positions that are summed together
+local crowded = 1024    -- entries from which on a bin is put into order by a block, not by comparing all of it with each
+local step = 256        -- threads per block of the launches that bin
+local tile = { samples = 64, channels = 32, block = 256 } -- of the transposition
+
+local function rounded_up(n, unit) return (n + unit - 1) // unit * unit end
+local function ceil(n, unit) return (n + unit - 1) // unit end
+local function real_bytes(p) return p.double_arithmetic and 8 or 4 end
+
+local function pieces(p) return bins.entries(p) // piece end
+local function vectors(c, p) return p.channels // c.channels end
+
+-- Channels of a transposed sample with those that fill its last 16 bytes.
+local function pitch(p) return rounded_up(p.channels, 16 // p.dtype_bytes) end
+
+-- Threads of a block that bins an image by itself.
+local function image_block(c, p, device)
+  if c.binning == "fused" then return c.block end
+  return math.min(device.max_threads_per_block, device.is_cpu and 64 or bins.entries(p) >= 4096 and 1024 or 256)
+end
+
+-- Bins of one thread of such a block: odd, which keeps banks of shared memory apart.
+local function bins_per_thread(c, p, device) return ceil(bins.count(p), image_block(c, p, device)) | 1 end
+
+-- Ids of bins that a block puts into order by itself, at most.
+local function most_crowded(p) return math.max(1, bins.entries(p) // crowded) end
+
+-- Blocks per image that look for crowded bins.
+local function crowd_blocks(p)
+  if bins.entries(p) <= crowded then return 0 end
+  return math.max(1, math.min(64, bins.entries(p) // 8192))
+end
+
+-- The scan: a part of the counters per block, in tiles of four per thread.
+local function scan_parts(p)
+  local tiles = math.max(4, ceil(bins.count(p), 32 * 4 * step))
+  return { tiles = tiles, length = tiles * 4 * step, count = ceil(bins.count(p), tiles * 4 * step) }
+end
+
+-- Where things lie in the workspace of an image, in bytes, and how many it has.
+local function layout(c, p)
+  local at = { bytes = 0 }
+  local function add(name, bytes) at[name], at.bytes = at.bytes, at.bytes + rounded_up(bytes, 16) end
+  local entries = bins.entries(p)
+  if not p.wants_input then return at end
+  if c.binning ~= "fused" then
+    if c.binning == "device" then add("counts", 4 * bins.count(p)) end
+    add("starts", 4 * (bins.count(p) + 1))
+    add("ranks", 4 * entries)
+    at.entries = at.ranks -- ranks are read before entries are written
+    add("arrived", 4 * entries)
+    add("values", real_bytes(p) * bins.values(p) * entries)
+    add("partials", real_bytes(p) * pieces(p) * bins.corners(p) * p.channels)
+  end
+  if c.transpose == 1 then add("rows", p.dtype_bytes * pitch(p) * sampling.samples(p)) end
+  return at
+end
+
+-- Shared memory of a block that bins.
+local function shared_bytes(c, p, device)
+  local block, entries = image_block(c, p, device), bins.entries(p)
+  local bytes = 4 * (bins.count(p) + 1) + 4 * block + 4 * most_crowded(p) + 64
+  if c.binning == "image" then return bytes end
+  return bytes + 8 * entries + real_bytes(p) * (bins.values(p) * entries + pieces(p) * bins.corners(p) * p.channels // c.parts)
+end
+
+local function is_first(p) return p.layout == "nchw" and p.channels > 1 end -- channels-first
+
+-- What depends on the problem alone.
+local function channel_values(p)
+  local values, most = {}, is_first(p) and 16 or 16 // p.dtype_bytes
+  local n = vector.common_power(most, p.channels)
+  if n == 1 and is_first(p) and p.channels <= 7 then return { 1, p.channels } end
+  while n >= 1 do
+    table.insert(values, 1, n)
+    n = n // 2
+  end
+  return values
+end
+
+local function split_values(p)
+  if not p.wants_grid or p.interpolation == "nearest" then return { 1 } end
+  return { 1, 4, 16 }
+end
+
+local constraints = {
+  { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
+  { why = "shared memory does not hold the counters, or the list",
+    ok = function(c, p, device) return not p.wants_input or c.binning == "device" or shared_bytes(c, p, device) <= device.lds_bytes_per_block end },
+  { why = "only fused binning has parts, of whole vectors of channels",
+    ok = function(c, p) return c.parts == 1 or c.binning == "fused" and vectors(c, p) % c.parts == 0 end },
+  { why = "fused binning reads grad_output where it lies", ok = function(c) return c.binning ~= "fused" or c.transpose == 0 end },
+  { why = "a thread reads less than 16 bytes of a transposed sample",
+    ok = function(c, p) return c.transpose == 0 or c.channels * p.dtype_bytes >= 16 or c.channels == vector.common_power(16, p.channels) end },
+  { why = "transposed samples are read by powers of two", ok = function(c) return c.transpose == 0 or c.channels & (c.channels - 1) == 0 end },
+  { why = "no channels for so many threads", ok = function(c, p) return c.split == 1 or c.split <= grid_gradient.steps(p) end },
+  { why = "blocks of 512 threads and more bin by themselves", ok = function(c) return c.block <= 256 or c.binning == "fused" end },
+}
+
+-- Without tuning: everything in one launch where images are small and many, else by all threads. On a CPU blocks are few, and small.
+local function default(p, device)
+  local values = channel_values(p)
+  local wide = is_first(p) and math.min(8, values[#values]) or values[#values]
+  if is_first(p) and wide & (wide - 1) ~= 0 then wide = values[#values] end
+  local block, split = device.is_cpu and 64 or 256, 1
+  if p.wants_grid and not device.is_cpu and sampling.samples(p) < 4096 and #split_values(p) > 1 and grid_gradient.steps(p) >= 16 then split = 4 end
+  local list = {}
+  local function try(binning, transpose, channels)
+    list[#list + 1] = { binning = binning, parts = 1, transpose = transpose, channels = channels, flight = 2, split = split, block = block }
+  end
+  if not p.wants_input then
+    try("none", 0, 1)
+  else
+    if p.channels <= 4 and bins.entries(p) <= 4096 then try("fused", 0, wide) end
+    if device.is_cpu then try("image", 0, wide) end
+    if is_first(p) and p.channels >= 16 and not device.is_cpu then try("device", 1, wide) end
+    try("device", 0, wide)
+  end
+  return choose.first_legal(list, constraints, p, device)
+end
+
+return {
+  role = "candidate",
+  form = "grid",
+  description = "sorts the samples by the pixels that they touch; each pixel sums its own, in a fixed order",
+
+  claims = function(p)
+    if bins.entries(p) >= 1 << 30 or bins.count(p) >= 1 << 30 then return false, "2^30 samples of an image, or pixels, and more" end
+    if math.max(p.in_slice, p.out_slice) >= 1 << 31 then return false, "images of 2^31 elements and more" end
+    return true
+  end,
+
+  parameters = function(p, device)
+    local one = { 1 }
+    return {
+      { name = "binning", values = p.wants_input and { "device", "image", "fused" } or { "none" } },
+      { name = "parts", values = p.wants_input and p.channels > 1 and { 1, 2, 4, 8, 16, 32 } or one },
+      { name = "transpose", values = p.wants_input and is_first(p) and { 0, 1 } or { 0 } },
+      { name = "channels", values = p.wants_input and channel_values(p) or one },
+      { name = "flight", values = p.interpolation == "bicubic" and p.wants_grid and { 1, 2 } or { 1, 2, 4 } },
+      { name = "split", values = split_values(p) },
+      { name = "block", values = { 64, 128, 256, 512, 1024 } },
+    }
+  end,
+
+  constraints = constraints,
+
+  default = default,
+
+  launches = function(c, p, device)
+    local list, samples = {}, sampling.samples(p)
+    local function add(kernel, block, items) list[#list + 1] = { kernel = kernel, block = block, blocks = { items, block } } end
+    if p.wants_grid then list[1] = grid_gradient.launch(p, c.block, c.split) end
+    if not p.wants_input then return list end
+    if c.binning == "fused" then
+      list[#list + 1] = { kernel = "gt_fused", block = c.block, blocks = c.parts }
+      return list
+    end
+    if c.binning == "image" then
+      list[#list + 1] = { kernel = "gt_bin", block = image_block(c, p, device), blocks = 1 }
+    else
+      -- The kernel of grad_grid sets the counters to zero on the way.
+      if not p.wants_grid then add("gt_zero", step, ceil(bins.count(p), 4)) end
+      add("gt_count", step, samples)
+      list[#list + 1] = { kernel = "gt_scan", block = step, blocks = scan_parts(p).count }
+      add("gt_place", step, samples)
+      add("gt_order", step, samples + step * crowd_blocks(p))
+    end
+    if c.transpose == 1 then
+      list[#list + 1] = { kernel = "gt_transpose", block = tile.block, blocks = ceil(samples, tile.samples) * ceil(p.channels, tile.channels) }
+    end
+    if pieces(p) > 0 then add("gt_pieces", c.block, pieces(p) * vectors(c, p)) end
+    add("gt_gather", c.block, sampling.pixels(p) * vectors(c, p))
+    return list
+  end,
+
+  workspace = function(c, p) return 0, layout(c, p).bytes end,
+
+  bindings = function(c, p, device)
+    return {
+      sampling = sampling, bins = bins, vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
+      at = layout(c, p), piece = piece, pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile, step = step,
+      crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p), scan = scan_parts(p),
+      image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device), ceil = ceil,
+    }
+  end,
+}

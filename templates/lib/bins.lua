@@ -1,0 +1,73 @@
+-- Sorting the samples of an image by the pixels that they touch, as the grid families that gather do it.
+--
+-- A sample gives `keys` entries, each of which goes into one bin. Bilinear: one entry, in the bin of the cell between pixels (y, x) and
+-- (y+1, x+1), from cell (-1, -1) on, so that the cells left and right of a pixel are neighbours; nearest: one entry, in the bin of the pixel;
+-- bicubic, whose taps are padded one by one: an entry per tap, in the bin of the pixel. Entry number = sample · keys + tap; within a bin the
+-- list is in the order of these numbers, whatever order threads ran in, so that sums over it repeat. Entries that touch no pixel are left out.
+local sampling = use "sampling"
+local bins = {}
+
+function bins.keys(p) return p.interpolation == "bicubic" and 16 or 1 end
+
+function bins.count(p)
+  if p.interpolation ~= "bilinear" then return sampling.pixels(p) end
+  return (p.axes[2].n_in + 1) * (p.axes[3].n_in + 1)
+end
+
+-- Entries of an image, at most.
+function bins.entries(p) return sampling.samples(p) * bins.keys(p) end
+
+-- Pixels that an entry is added to: the corners of its cell, (y, x), (y, x+1), (y+1, x), (y+1, x+1).
+function bins.corners(p) return p.interpolation == "bilinear" and 4 or 1 end
+
+-- Numbers kept beside an entry: what is left of x and of y after rounding down; no number; the weight.
+local values = { bilinear = 2, nearest = 0, bicubic = 1 }
+function bins.values(p) return values[p.interpolation] end
+
+-- Lines that declare key_0, …: the bins (int, -1: none) of the sample at the coordinates x and y (expressions).
+function bins.key_lines(p, x, y)
+  local lines = {}
+  local function add(...) lines[#lines + 1] = (...):format(select(2, ...)) end
+  local width, height = p.axes[3].n_in, p.axes[2].n_in
+  for i, axis in ipairs(sampling.axes) do
+    for _, line in ipairs(sampling.tap_lines(p, axis, i == 1 and y or x, false)) do lines[#lines + 1] = line end
+  end
+  if p.interpolation == "bilinear" then
+    add("const int key_0 = Y_at0 >= -1 && Y_at0 < %d && X_at0 >= -1 && X_at0 < %d ? (Y_at0 + 1) * %d + X_at0 + 1 : -1;", height, width, width + 1)
+    return lines
+  end
+  local taps = sampling.taps(p)
+  for j = 0, taps - 1 do
+    for k = 0, taps - 1 do
+      local inside = sampling.can_miss(p) and ("Y_at%d >= 0 && Y_at%d < %d && X_at%d >= 0 && X_at%d < %d ? "):format(j, j, height, k, k, width) or ""
+      add("const int key_%d = %sY_at%d * %d + X_at%d%s;", j * taps + k, inside, j, width, k, inside == "" and "" or " : -1")
+    end
+  end
+  return lines
+end
+
+-- After these: the values of entry number `tap` of the sample, as C expressions.
+function bins.value_list(p, tap)
+  if p.interpolation == "bilinear" then return { "X_w1", "Y_w1" } end
+  if p.interpolation == "nearest" then return {} end
+  return { ("Y_w%d * X_w%d"):format(tap // 4, tap % 4) }
+end
+
+-- Lines that declare `before_<name>`, the sum of the ints `own` of all threads of a lower number, and all_<name>, that of all; `sums` is shared
+-- memory of an int per thread. All threads must come here.
+function bins.scan_lines(name, own, threads)
+  local lines = { ("sums[gt_thread()] = %s;"):format(own), "gt_barrier();" }
+  local step = 1
+  while step < threads do
+    lines[#lines + 1] = ("const int %s_%d = gt_thread() >= %du ? sums[gt_thread() - %du] : 0;"):format(name, step, step, step)
+    lines[#lines + 1] = "gt_barrier();"
+    lines[#lines + 1] = ("sums[gt_thread()] += %s_%d;"):format(name, step)
+    lines[#lines + 1] = "gt_barrier();"
+    step = step * 2
+  end
+  lines[#lines + 1] = ("const int before_%s = sums[gt_thread()] - (%s), all_%s = sums[%d];"):format(name, own, name, threads - 1)
+  lines[#lines + 1] = "gt_barrier();"
+  return lines
+end
+
+return bins

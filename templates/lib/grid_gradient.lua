@@ -1,0 +1,134 @@
+-- The gradient of the grid, as the families of grid_sampler_2d_backward share it: a kernel gt_grad_grid. `split` threads form the sum over the
+-- channels of one sample, and add up their parts in shared memory in a fixed order. Channels-first, neighbouring threads have neighbouring
+-- samples; channels-last, neighbouring vectors of channels.
+--
+-- Parameters: split, and flight (channels or vectors of them that a thread loads at a time).
+local sampling = use "sampling"
+local vector = use "vector"
+local gradient = {}
+
+-- Channels of one load.
+local function width(p) return p.layout == "nhwc" and vector.common_power(16 // p.dtype_bytes, p.channels) or 1 end
+
+-- The loads of a sample's grad_output.
+function gradient.steps(p) return p.channels // width(p) end
+
+function gradient.launch(p, block, split)
+  if p.interpolation == "nearest" then split = 1 end
+  return { kernel = "gt_grad_grid", block = block, blocks = { sampling.samples(p) * split, block } }
+end
+
+local function index_type(p)
+  return math.max(p.in_slice, p.out_slice) < 1 << 31 and "gt_i32" or "gt_i64"
+end
+
+-- The lines of the kernel. `first`: lines that every thread runs before, as a rider.
+function gradient.lines(p, block, split, flight, first)
+  local lines, real = {}, sampling.real(p)
+  local function add(...) lines[#lines + 1] = select("#", ...) == 1 and (...) or (...):format(select(2, ...)) end
+  local function add_all(list, indent) for _, line in ipairs(list) do add((indent or "") .. line) end end
+  local samples, taps, steps, v = sampling.samples(p), sampling.taps(p), gradient.steps(p), width(p)
+  if p.interpolation == "nearest" then
+    -- Weights do not depend on the position.
+    add("GT_KERNEL(%d) gt_grad_grid(%s) {", block, sampling.arguments(p))
+    add_all(first or {}, "  ")
+    add("  const gt_u64 i = gt_block() * %du + gt_thread();", block)
+    add("  if (i < (gt_u64)outer * %du) {", samples)
+    add_all(vector.store(p, 2, "none", "grad_grid + 2 * i", { "0", "0" }), "    ")
+    add("  }")
+    add("}")
+    return lines
+  end
+  local index, per_block = index_type(p), block // split
+  local place, channel_in, channel_out = sampling.place_stride(p), sampling.channel_stride(p, sampling.pixels(p)), sampling.channel_stride(p, samples)
+  add("GT_KERNEL(%d) gt_grad_grid(%s) {", block, sampling.arguments(p))
+  if split > 1 then add("  GT_SHARED %s sums[%d];", real, 2 * block) end
+  add_all(first or {}, "  ")
+  if split == 1 then
+    add("  const gt_u32 group = gt_thread(), part = 0;")
+  elseif p.layout == "nhwc" then
+    add("  const gt_u32 group = gt_thread() / %du, part = gt_thread() %% %du;", split, split)
+  else
+    add("  const gt_u32 group = gt_thread() %% %du, part = gt_thread() / %du;", per_block, per_block)
+  end
+  add("  const gt_u64 i = gt_block() * %du + group, o = i / %du;", per_block, samples)
+  add("  %s sum_x = 0, sum_y = 0;", real)
+  add("  if (o < (gt_u64)outer) {")
+  add("    const %s sample = (%s)(i - o * %du);", index, index, samples)
+  add("    const GT_GLOBAL gt_storage *from = grad_output + o * %du + sample * %d;", p.out_slice, place)
+  add("    const GT_GLOBAL gt_storage *image = input + o * %du;", p.in_slice)
+  add("    " .. vector.load(p, 2, "place", "grid + 2 * i"))
+  for n, axis in ipairs(sampling.axes) do
+    add_all(sampling.tap_lines(p, axis, vector.element(p, 2, "place", 2 - n), true), "    ")
+  end
+  for j = 0, taps - 1 do
+    for k = 0, taps - 1 do
+      local inside = sampling.can_miss(p)
+        and ("Y_at%d >= 0 && Y_at%d < %d && X_at%d >= 0 && X_at%d < %d"):format(j, j, p.axes[2].n_in, k, k, p.axes[3].n_in)
+      if inside then add("    const int in_%d_%d = %s;", j, k, inside) end
+      local at = ("((%s)Y_at%d * %d + X_at%d) * %d"):format(index, j, p.axes[3].n_in, k, place)
+      add("    const %s at_%d_%d = %s;", index, j, k, inside and ("in_%d_%d ? %s : 0"):format(j, k, at) or at)
+      add("    const %s cx_%d_%d = Y_w%d * X_d%d, cy_%d_%d = Y_d%d * X_w%d;", real, j, k, j, k, j, k, j, k)
+    end
+  end
+  local each = split * flight
+  add("    for (int step = part; step < %d; step += %d) {", steps, each)
+  for f = 0, flight - 1 do
+    local guarded = f > 0 and steps % each ~= 0
+    local step = f == 0 and "step" or guarded and ("(step + %d < %d ? step + %d : step)"):format(f * split, steps, f * split) or ("(step + %d)"):format(f * split)
+    add("      const %s in_%d = (%s)%s * (%s)%d, out_%d = (%s)%s * (%s)%d;", index, f, index, step, index, v * channel_in, f, index, step, index, v * channel_out)
+    add("      " .. vector.load(p, v, "g_" .. f, "from + out_" .. f))
+    for j = 0, taps - 1 do
+      for k = 0, taps - 1 do
+        local condition = sampling.can_miss(p) and ("in_%d_%d"):format(j, k) or ""
+        add_all(vector.load_if(p, v, ("v_%d_%d_%d"):format(f, j, k), ("image + at_%d_%d + in_%d"):format(j, k, f), condition), "      ")
+      end
+    end
+  end
+  for f = 0, flight - 1 do
+    add("      %s{", f > 0 and steps % each ~= 0 and ("if (step + %d < %d) "):format(f * split, steps) or "")
+    for e = 0, v - 1 do
+      local g = vector.element(p, v, "g_" .. f, e)
+      add("        const %s gradient_%d = %s;", real, e, g)
+      for j = 0, taps - 1 do
+        for k = 0, taps - 1 do
+          local name = ("v_%d_%d_%d"):format(f, j, k)
+          -- A tap outside counts for nothing, whatever its weight and grad_output are.
+          local guard = sampling.can_miss(p) and ("if (in_%d_%d) "):format(j, k) or ""
+          add("        %s{", guard)
+          add("          const %s product = %s * gradient_%d;", real, vector.element(p, v, name, e), e)
+          add("          sum_x = gt_fma_%s(cx_%d_%d, product, sum_x), sum_y = gt_fma_%s(cy_%d_%d, product, sum_y);", real, j, k, real, j, k)
+          add("        }")
+        end
+      end
+    end
+    add("      }")
+  end
+  add("    }")
+  add("  }")
+  if split > 1 then
+    local stride = p.layout == "nhwc" and 1 or per_block
+    add("  sums[2 * gt_thread()] = sum_x, sums[2 * gt_thread() + 1] = sum_y;")
+    local left = split
+    while left > 1 do
+      -- Eight at a time: a barrier costs more than an addition.
+      local terms = math.min(8, left)
+      left = left // terms
+      add("  gt_barrier();")
+      add("  if (part < %du) {", left)
+      for k = 1, terms - 1 do
+        local at = k * left * stride
+        add("    sum_x += sums[2 * (gt_thread() + %du)], sum_y += sums[2 * (gt_thread() + %du) + 1];", at, at)
+      end
+      if left > 1 then add("    sums[2 * gt_thread()] = sum_x, sums[2 * gt_thread() + 1] = sum_y;") end
+      add("  }")
+    end
+  end
+  add("  if (part == 0 && o < (gt_u64)outer) {")
+  add_all(vector.store(p, 2, "both", "grad_grid + 2 * i", { "sum_x", "sum_y" }), "    ")
+  add("  }")
+  add("}")
+  return lines
+end
+
+return gradient

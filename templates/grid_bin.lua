@@ -93,9 +93,9 @@ local function channel_values(p)
   return values
 end
 
-local function split_values(p)
+local function split_values(p, device)
   if not p.wants_grid or p.interpolation == "nearest" then return { 1 } end
-  return { 1, 4, 16 }
+  return device.is_cpu and { 1, 4 } or { 1, 4, 16 }
 end
 
 local constraints = {
@@ -118,7 +118,7 @@ local function default(p, device)
   local wide = is_first(p) and math.min(8, values[#values]) or values[#values]
   if is_first(p) and wide & (wide - 1) ~= 0 then wide = values[#values] end
   local block, split = device.is_cpu and 64 or 256, 1
-  if p.wants_grid and not device.is_cpu and sampling.samples(p) < 4096 and #split_values(p) > 1 and grid_gradient.steps(p) >= 16 then split = 4 end
+  if p.wants_grid and not device.is_cpu and sampling.samples(p) < 4096 and #split_values(p, device) > 1 and grid_gradient.steps(p) >= 16 then split = 4 end
   local list = {}
   local function try(binning, transpose, channels)
     list[#list + 1] = { binning = binning, parts = 1, transpose = transpose, channels = channels, flight = 2, split = split, block = block }
@@ -149,12 +149,12 @@ return {
     local one = { 1 }
     return {
       { name = "binning", values = p.wants_input and { "device", "image", "fused" } or { "none" } },
-      { name = "parts", values = p.wants_input and p.channels > 1 and { 1, 2, 4, 8, 16, 32 } or one },
+      { name = "parts", values = p.wants_input and p.channels > 1 and (device.is_cpu and { 1, 4 } or { 1, 2, 4, 8, 16, 32 }) or one },
       { name = "transpose", values = p.wants_input and is_first(p) and { 0, 1 } or { 0 } },
       { name = "channels", values = p.wants_input and channel_values(p) or one },
-      { name = "flight", values = p.interpolation == "bicubic" and p.wants_grid and { 1, 2 } or { 1, 2, 4 } },
-      { name = "split", values = split_values(p) },
-      { name = "block", values = { 64, 128, 256, 512, 1024 } },
+      { name = "flight", values = (device.is_cpu or p.interpolation == "bicubic" and p.wants_grid) and { 1, 2 } or { 1, 2, 4 } },
+      { name = "split", values = split_values(p, device) },
+      { name = "block", values = device.is_cpu and { 64, 256 } or { 64, 128, 256, 512, 1024 } },
     }
   end,
 

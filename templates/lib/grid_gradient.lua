@@ -57,9 +57,9 @@ function gradient.lines(p, block, split, flight, first)
   add("    const %s sample = (%s)(i - o * %du);", index, index, samples)
   add("    const GT_GLOBAL gt_storage *from = grad_output + o * %du + sample * %d;", p.out_slice, place)
   add("    const GT_GLOBAL gt_storage *image = input + o * %du;", p.in_slice)
-  add("    " .. vector.load(p, 2, "place", "grid + 2 * i"))
+  add("    " .. vector.load(p, 2, "coordinates", "grid + 2 * i"))
   for n, axis in ipairs(sampling.axes) do
-    add_all(sampling.tap_lines(p, axis, vector.element(p, 2, "place", 2 - n), true), "    ")
+    add_all(sampling.tap_lines(p, axis, vector.element(p, 2, "coordinates", 2 - n), true), "    ")
   end
   for j = 0, taps - 1 do
     for k = 0, taps - 1 do

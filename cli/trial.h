@@ -1,15 +1,10 @@
-// One configuration, tried once: what a failure's reproducing line runs.
+// What is told of a trial.
 #ifndef GT_CLI_TRIAL_H
 #define GT_CLI_TRIAL_H
 
-#include "generator/generator.h"
-#include "tuner/workshop.h"
+#include <jansson.h>
 
-// Compiles, checks and times one configuration of a problem and fills *trial, which the caller frees. Nothing
-// is stored.
-gt_status gt_try(gt_generator *generator, gt_workshop *workshop, const gt_problem *problem,
-                 const char *configuration, const gt_timing_options *timing, gt_trial *trial,
-                 gt_error *error);
+#include "cache/cache.h"
 
 // Prints a trial: a line and, where it failed, why. `problem` is its text.
 void gt_trial_print(const char *problem, const gt_trial *trial);

@@ -13,8 +13,12 @@
 #include "cli/suite.h"
 #include "cli/table.h"
 #include "cli/trial.h"
+#include "tuner/classes.h"
+#include "tuner/npy.h"
 #include "tuner/search.h"
+#include "tuner/try.h"
 #include "tuner/tune.h"
+#include "tuner/values.h"
 #include "tuner/wire.h"
 
 enum { TOLD_FAILURES = 5 }; // told one by one per problem; the rest is counted
@@ -30,7 +34,7 @@ typedef struct {
 } row;
 
 typedef struct {
-  const char *cache_path, *device, *suite, *config;
+  const char *cache_path, *device, *suite, *config, *grid_file;
   bool json, skip_unknown, recheck;
   int64_t budget, seed, compile_jobs; // compile_jobs < 0: not given
   gt_tune_options tune;
@@ -77,6 +81,28 @@ static gt_status collect(session *s, char **arguments, int count) {
   return GT_USAGE;
 }
 
+// Reads the sampling positions that the problem is to be tuned with, in storage form.
+static gt_status read_grid(const session *s, gt_buffer *grid, gt_error *error) {
+  const gt_problem *problem = &s->problems.problems[0];
+  gt_npy array;
+  if (s->problems.count != 1 || problem->op->form != GT_FORM_GRID)
+    return gt_fail(error, GT_USAGE, "--grid-file goes with one problem, of grid_sampler_2d_backward");
+  gt_status status = gt_npy_read(s->grid_file, &array, error);
+  if (status != GT_OK) return status;
+  const int64_t wanted[] = {problem->n, problem->out[1], problem->out[2], 2};
+  if (array.dimensions != 4 || memcmp(array.shape, wanted, sizeof wanted) != 0) {
+    status = gt_fail(error, GT_USAGE, "%s: the shape should be (%lld, %lld, %lld, 2), the problem's (n, out, 2)",
+                     s->grid_file, (long long)wanted[0], (long long)wanted[1], (long long)wanted[2]);
+  } else {
+    gt_tensor tensor = {GT_GRID, false, gt_tensor_slice(problem, GT_GRID)};
+    void *stored = gt_values_store(problem, &tensor, array.values);
+    gt_buffer_append(grid, stored, (size_t)gt_tensor_elements(problem, &tensor) * gt_dtype_bytes(problem->dtype));
+    free(stored);
+  }
+  gt_npy_free(&array);
+  return status;
+}
+
 // --- while it runs
 // -------------------------------------------------------------------------------------------
 
@@ -89,8 +115,10 @@ static void on_progress(void *context, const gt_tune_progress *now) {
     free(original);
   }
   if (failed && s->progress.told_failed++ < TOLD_FAILURES) {
+    char problem[GT_PROBLEM_TEXT];
+    gt_problem_print(now->problem, problem);
     gt_progress_clear(&s->progress);
-    gt_trial_complain(s->rows[s->n_rows - 1].problem, s->device_text, now->last);
+    gt_trial_complain(problem, s->device_text, now->last);
   }
   if (now->best) {
     row *current = &s->rows[s->n_rows - 1];
@@ -126,8 +154,9 @@ static gt_status tune_all(session *s, gt_generator *generator, gt_workshop *work
     gt_problem_print(problem, next->problem);
     gt_progress_start(&s->progress);
     fprintf(stderr, "tuning %zu of %zu: %s\n", i + 1, s->problems.count, next->problem);
-    next->status =
-        gt_tune(generator, workshop, cache, problem, &s->tune, on_progress, s, &next->tuned, &error);
+    bool by_classes = gt_has_classes(problem) && !s->grid_file;
+    next->status = (by_classes ? gt_tune_classes : gt_tune)(generator, workshop, cache, problem, &s->tune,
+                                                            on_progress, s, &next->tuned, &error);
     gt_progress_clear(&s->progress);
     if (s->progress.told_failed > TOLD_FAILURES)
       gt_complain("%zu more trials failed; gathertune list --trials %s shows them",
@@ -199,6 +228,7 @@ static void print_table(const session *s, const gt_fingerprint *device, const ch
   for (size_t i = 0; i < s->n_rows; i++) {
     const gt_tuned *t = &s->rows[i].tuned;
     if (t->empty) continue;
+    if (t->note) printf("%s: %s\n", s->rows[i].problem, t->note);
     printf("%s: %zu of %zu configurations tried, %zu failed, %zu cached, %zu duplicates, %zu tied with the "
            "winner%s\n",
            s->rows[i].problem, t->tried, t->space, t->failed, t->cached, t->duplicates, t->n_ties,
@@ -237,6 +267,7 @@ static json_t *row_json(const row *r) {
   json_object_set_new(json, "device_busy",
                       t->seconds > 0 ? json_real(t->device_seconds / t->seconds) : json_null());
   json_object_set_new(json, "space", json_integer((json_int_t)t->space));
+  json_object_set_new(json, "note", t->note ? json_string(t->note) : json_null());
   return json;
 }
 
@@ -265,27 +296,41 @@ static gt_code_store *open_code_store(const char *cache_path) {
   return store;
 }
 
-// Warm times are not comparable with the cold ones that the cache keeps: such a run has a cache of its own in
-// a temporary file, whose path the caller removes and frees.
+// Warm times are not comparable with the cold ones that the cache keeps, nor those of a given grid with those of a
+// class: such a run has a cache of its own in a temporary file, whose path the caller removes and frees.
 static gt_status open_private_cache(gt_cache **cache, char **path, gt_error *error) {
   const char *folder = getenv("TMPDIR");
-  *path = gt_print("%s/gathertune-warm-XXXXXX", folder && *folder ? folder : "/tmp");
+  *path = gt_print("%s/gathertune-XXXXXX", folder && *folder ? folder : "/tmp");
   int file = mkstemp(*path);
   if (file < 0) return gt_fail(error, GT_IO, "%s: %s", *path, strerror(errno));
   close(file);
   return gt_cache_open(*path, GT_CACHE_WRITE, cache, error);
 }
 
+// The winner for a given grid, which is all that is kept of it: what lookups of the problem get from now on.
+static gt_status keep_winner(const session *s, gt_workshop *workshop, gt_cache *from, gt_cache *to, gt_error *error) {
+  const gt_problem *problem = &s->problems.problems[0];
+  const gt_fingerprint *device = gt_workshop_fingerprint(workshop);
+  gt_winner winner;
+  gt_status status = gt_cache_get_winner(from, device, problem, true, &winner, error);
+  if (status == GT_NOT_FOUND) return GT_OK; // an empty problem
+  if (status == GT_OK) status = gt_cache_put_winner(to, device, problem, &winner, error);
+  gt_winner_free(&winner);
+  return status;
+}
+
 static int run(session *s) {
   gt_generator *generator = NULL;
   gt_workshop *workshop = NULL;
-  gt_cache *cache = NULL;
+  gt_cache *cache = NULL, *kept = NULL;
   gt_code_store *store = NULL;
+  gt_buffer grid = {0};
   char *cache_path = NULL, *private_path = NULL;
   gt_error error = {0};
   int result = 0;
   gt_status status = gt_open_generator(&generator, &error);
   if (status == GT_OK) status = check_families(generator, s->tune.families, &error);
+  if (status == GT_OK && s->grid_file) status = read_grid(s, &grid, &error);
   if (status != GT_OK) goto complain;
   gt_catch_interrupts();
   // The device before the cache: a run without one leaves no file behind.
@@ -293,13 +338,17 @@ static int run(session *s) {
   if (status != GT_OK) goto complain;
   // A recorded device's name is a path, which the resolved name may not hold in full.
   s->device_text = strcmp(s->device, "auto") == 0 ? gt_workshop_device(workshop) : s->device;
+  gt_workshop_use_grid(workshop, grid.data, grid.length);
   if (s->config) {
     status = try_all(s, generator, workshop);
     result = status == GT_INTERRUPTED ? GT_EXIT_INTERRUPTED : gt_exit_code(status);
     goto done;
   }
-  status = s->tune.timing.warm ? open_private_cache(&cache, &private_path, &error)
-                               : gt_open_cache(s->cache_path, GT_CACHE_WRITE, &cache, &cache_path, &error);
+  bool private = s->tune.timing.warm || s->grid_file;
+  status = private ? open_private_cache(&cache, &private_path, &error)
+                   : gt_open_cache(s->cache_path, GT_CACHE_WRITE, &cache, &cache_path, &error);
+  if (status == GT_OK && s->grid_file && !s->tune.timing.warm)
+    status = gt_open_cache(s->cache_path, GT_CACHE_WRITE, &kept, &cache_path, &error);
   if (status != GT_OK) goto complain;
   if (cache_path) store = open_code_store(cache_path);
   gt_workshop_use_store(workshop, store);
@@ -310,6 +359,8 @@ static int run(session *s) {
   }
   s->rows = gt_alloc(s->problems.count * sizeof *s->rows);
   status = tune_all(s, generator, workshop, cache);
+  if (status == GT_OK && kept) status = keep_winner(s, workshop, cache, kept, &error);
+  if (status != GT_OK && kept && error.status) gt_complain_error(&error);
   print_result(s, workshop, cache_path);
   result = gt_exit_code(status);
   if (status == GT_INTERRUPTED) {
@@ -329,6 +380,8 @@ done:
     gt_tuned_free(&s->rows[i].tuned);
   }
   free(s->rows);
+  gt_buffer_free(&grid);
+  gt_cache_close(kept);
   gt_cache_close(cache);
   if (private_path) unlink(private_path);
   free(private_path);
@@ -364,6 +417,9 @@ int gt_command_tune(int argc, char **argv) {
        "time with warm device caches, and keep nothing (default: cold)"},
       {"batch-us", 0, GT_OPTION_NUMBER, &s.tune.timing.batch_us, "US",
        "time launches in batches of at least so many microseconds (default 1000)"},
+      {"grid-file", 0, GT_OPTION_TEXT, &s.grid_file, "FILE.npy",
+       "sampling positions to tune one problem of grid_sampler_2d_backward with, an array of shape\n"
+       "(n, out height, out width, 2); only its winner is kept"},
       {"config", 0, GT_OPTION_TEXT, &s.config, "CONFIGURATION", "try only this one and store nothing"},
       {"compile-jobs", 0, GT_OPTION_COUNT, &s.compile_jobs, "N",
        "processes that compile while the device works (default: one less than the CPUs, at most 16)"},
@@ -405,6 +461,10 @@ int gt_command_tune(int argc, char **argv) {
                     s.tune.timing.warm)) {
     gt_complain("tune: --recheck searches nothing: it goes without --budget, --families, --strategy, --seed, "
                 "--retry, --warm and --config");
+    return 2;
+  }
+  if (s.recheck && s.grid_file) {
+    gt_complain("tune: --recheck times with the grids of a problem's class: it goes without --grid-file");
     return 2;
   }
   s.limits.compile_jobs = s.compile_jobs > 0 ? (int)s.compile_jobs : gt_workshop_compile_jobs();

@@ -120,21 +120,12 @@ int64_t gt_bench_result_bytes(const gt_bench *bench) {
   return bytes;
 }
 
-// The given values of the tensor of a kind, or NULL.
-static const void *given(const gt_problem *problem, const void *const *values, gt_tensor_kind kind) {
-  gt_tensor tensors[GT_TENSORS];
-  int count = gt_problem_tensors(problem, tensors);
-  for (int i = 0; values && i < count; i++)
-    if (tensors[i].kind == kind) return values[i];
-  return NULL;
-}
-
 gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *const *values,
-                        gt_bench *bench, gt_error *error) {
+                        const void *grid, gt_bench *bench, gt_error *error) {
   *bench = (gt_bench){0};
   if (gt_problem_outer(problem) < 1 || gt_problem_in_elements(problem) < 1)
     return gt_fail(error, GT_USAGE, "an empty problem has nothing to launch");
-  gt_bench_describe(problem, given(problem, values, GT_GRID), bench);
+  gt_bench_describe(problem, grid, bench);
   bench->open = open;
   if (!open->backend->executes) return GT_OK;
 

@@ -35,11 +35,11 @@ typedef struct {
 void gt_bench_describe(const gt_problem *problem, const void *grid, gt_bench *bench);
 
 // Makes the buffers and fills those that are read: with `values` (a whole tensor in storage form each, dense, in
-// their order; one slot) or, where that is NULL, with gt_inputs and gt_positions_make. Gaps of a strided grad_output hold NaNs, so that a kernel that
+// their order; one slot) or, where that is NULL, with gt_inputs, and the grid as gt_bench_describe does. Gaps of a strided grad_output hold NaNs, so that a kernel that
 // counts what it reads there gives a wrong result. GT_OUT_OF_MEMORY, with sizes, when not even one outer
 // index fits. On a device that executes nothing there are no buffers.
 gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const void *const *values,
-                        gt_bench *bench, gt_error *error);
+                        const void *grid, gt_bench *bench, gt_error *error);
 void gt_bench_close(gt_bench *bench); // harmless on a zeroed bench
 
 int64_t gt_bench_bytes(const gt_bench *bench, int tensor); // of a tensor, gaps not counted

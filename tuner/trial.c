@@ -171,14 +171,14 @@ void gt_session_trial(gt_session *session, const gt_built *built, bool check, co
   gt_loaded_close(&loaded);
 }
 
-gt_status gt_session_problem(gt_session *session, const gt_problem *problem, gt_buffer *note,
-                             gt_error *error) {
+gt_status gt_session_problem(gt_session *session, const gt_problem *problem, const void *grid,
+                             gt_buffer *note, gt_error *error) {
   session->prepared = false;
   gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);
   session->progress(session->context, "prepare");
-  gt_status status = gt_bench_open(&session->open, problem, NULL, &session->bench, error);
+  gt_status status = gt_bench_open(&session->open, problem, NULL, grid, &session->bench, error);
   if (status != GT_OK) return status;
   if (session->open.backend->executes) {
     status = gt_expected_open(&session->bench, &session->expected, error);
@@ -275,10 +275,13 @@ static gt_status open_on_values(gt_session *session, const gt_problem *problem, 
                                 gt_bench *bench, gt_error *error) {
   gt_tensor tensors[GT_TENSORS];
   void *stored[GT_TENSORS] = {0};
+  const void *grid = NULL;
   int count = gt_problem_tensors(problem, tensors);
-  for (int i = 0; i < count && !tensors[i].is_result; i++)
+  for (int i = 0; i < count && !tensors[i].is_result; i++) {
     stored[i] = gt_values_store(problem, &tensors[i], values[i]);
-  gt_status status = gt_bench_open(&session->open, problem, (const void *const *)stored, bench, error);
+    if (tensors[i].kind == GT_GRID) grid = stored[i];
+  }
+  gt_status status = gt_bench_open(&session->open, problem, (const void *const *)stored, grid, bench, error);
   for (int i = 0; i < count; i++) free(stored[i]);
   return status;
 }
@@ -319,7 +322,7 @@ static gt_status open_on_zeros(gt_session *session, const gt_problem *problem, g
   gt_bench_describe(problem, NULL, &sizes);
   for (int i = 0; i < sizes.n_inputs; i++)
     values[i] = sizes.tensors[i].kind == GT_GRID ? sizes.grid : gt_alloc((size_t)gt_bench_bytes(&sizes, i));
-  gt_status status = gt_bench_open(&session->open, problem, (const void *const *)values, bench, error);
+  gt_status status = gt_bench_open(&session->open, problem, (const void *const *)values, sizes.grid, bench, error);
   for (int i = 0; i < sizes.n_inputs; i++)
     if (values[i] != sizes.grid) free(values[i]);
   gt_bench_close(&sizes);

@@ -36,10 +36,10 @@ typedef struct {
   size_t size;
 } gt_built;
 
-// Makes the problem's buffers and reference, replacing those of an earlier problem. `note` receives what the
-// user should know about it.
-gt_status gt_session_problem(gt_session *session, const gt_problem *problem, gt_buffer *note,
-                             gt_error *error);
+// Makes the problem's buffers and reference, replacing those of an earlier problem. `grid`: sampling positions
+// in storage form, or NULL for those of the problem's class. `note` receives what the user should know about it.
+gt_status gt_session_problem(gt_session *session, const gt_problem *problem, const void *grid,
+                             gt_buffer *note, gt_error *error);
 
 // Takes the plain family's results (gt_plain_family), if they are right, as what all of the results are compared
 // with. On a device that

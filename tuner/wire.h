@@ -8,8 +8,8 @@
 //   "executes":bool
 //   {"do":"compile","backend":NAME,"arch":TEXT,"source":TEXT}    → done: status, "log", "compile_ms",
 //                                                               payload = code object
-//   {"do":"problem","problem":TEXT}                              → done: status, "outer" that fits, "slots",
-//                                                               "note"
+//   {"do":"problem","problem":TEXT}, payload = nothing, or the   → done: status, "outer" that fits, "slots",
+//   grid in storage form                                        "note"
 //   {"do":"direct","variant":VARIANT}, payload = code object     → done: RESULT, "note"
 //   {"do":"trial","variant":VARIANT,"check":bool,"timing":{…}}, payload = code object
 //                                                               → done: RESULT

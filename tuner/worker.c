@@ -98,13 +98,22 @@ static gt_status require_device(const worker *w, gt_error *error) {
   return w->session.open.backend ? GT_OK : gt_fail(error, GT_NO_DEVICE, "this worker has no device open");
 }
 
-static json_t *do_problem(worker *w, const json_t *request) {
+// Bytes of the grid that a problem has; 0: none.
+static size_t grid_bytes(const gt_problem *problem) {
+  if (problem->op->form != GT_FORM_GRID) return 0;
+  return (size_t)(gt_problem_outer(problem) * gt_tensor_slice(problem, GT_GRID)) * gt_dtype_bytes(problem->dtype);
+}
+
+static json_t *do_problem(worker *w, const json_t *request, const gt_buffer *grid) {
   gt_error error = {0};
   gt_problem problem;
   gt_buffer note = {0};
   gt_status status = require_device(w, &error);
   if (status == GT_OK) status = gt_problem_parse(gt_wire_string(request, "problem"), &problem, &error);
-  if (status == GT_OK) status = gt_session_problem(&w->session, &problem, &note, &error);
+  if (status == GT_OK && grid->length && grid->length != grid_bytes(&problem))
+    status = gt_fail(&error, GT_CORRUPT, "problem: %zu bytes are no grid of it", grid->length);
+  if (status == GT_OK)
+    status = gt_session_problem(&w->session, &problem, grid->length ? grid->data : NULL, &note, &error);
   json_t *done = answer(status, error.text);
   if (status == GT_OK) {
     json_object_set_new(done, "outer", json_integer(w->session.bench.outer));
@@ -276,7 +285,7 @@ static bool serve(worker *w, const json_t *request, const gt_buffer *values) {
   if (strcmp(what, "open") == 0)
     done = do_open(w, request);
   else if (strcmp(what, "problem") == 0)
-    done = do_problem(w, request);
+    done = do_problem(w, request, values);
   else if (strcmp(what, "trial") == 0)
     done = do_trial(w, request, values);
   else if (strcmp(what, "direct") == 0)

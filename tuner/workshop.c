@@ -196,7 +196,7 @@ static gt_status prepare_once(gt_workshop *workshop, bool *died, gt_error *error
   if (status != GT_OK) return status;
   gt_buffer_clear(&workshop->note);
   json_t *request = json_pack("{s:s, s:s}", "do", "problem", "problem", workshop->problem);
-  status = prepare_step(workshop, request, NULL, 0, died, error);
+  status = prepare_step(workshop, request, workshop->grid.data, workshop->grid.length, died, error);
   if (status == GT_OK && !*died && workshop->direct.source) {
     const gt_compiled *compiled;
     status = gt_compilers_get(gt_workshop_compilers(workshop), &workshop->direct, &compiled, error);
@@ -255,6 +255,7 @@ void gt_workshop_close(gt_workshop *workshop) {
   gt_variant_free(&workshop->direct);
   gt_workshop_give_up_trial(workshop);
   gt_buffer_free(&workshop->note);
+  gt_buffer_free(&workshop->grid);
   free(workshop->device);
   free(workshop->program);
   free(workshop);
@@ -277,6 +278,12 @@ const char *gt_workshop_note(const gt_workshop *workshop) {
 void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store) {
   workshop->store = store;
   if (workshop->compilers) gt_compilers_use_store(workshop->compilers, store);
+}
+
+void gt_workshop_use_grid(gt_workshop *workshop, const void *grid, size_t bytes) {
+  gt_buffer_clear(&workshop->grid);
+  if (bytes) gt_buffer_append(&workshop->grid, grid, bytes);
+  workshop->prepared = false;
 }
 
 void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant) {

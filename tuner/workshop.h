@@ -59,6 +59,10 @@ const char *gt_workshop_note(const gt_workshop *workshop);
 // Where code objects are found that were compiled before, and kept. Borrowed; NULL: nowhere.
 void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store);
 
+// Sampling positions, in storage form, that the problems from now on are checked and timed with, instead of those of
+// their class (0 bytes). They must be of the problems' size.
+void gt_workshop_use_grid(gt_workshop *workshop, const void *grid, size_t bytes);
+
 // Has a variant compiled while other things go on, after those that were asked for before. Where the device
 // is the CPU that compilers run on, not while it has work: times would be those of both.
 void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant);

@@ -31,6 +31,7 @@ struct gt_workshop {
   // The problem that each new worker prepares.
   char problem[GT_PROBLEM_TEXT]; // empty: none
   gt_variant direct;             // zeroed: none
+  gt_buffer grid;                // sampling positions for it in storage form; empty: those of its class
   bool prepared;                 // in the present child
   bool disturbed;                // the last child that was lost was stopped or killed from outside
   gt_buffer note;                // that the worker gave with it

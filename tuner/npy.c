@@ -1,0 +1,107 @@
+#include "tuner/npy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "tuner/storage.h"
+
+#define MAGIC "\x93NUMPY"
+#define MOST_HEADER 65536
+#define MOST_ELEMENTS ((int64_t)1 << 40)
+
+static gt_status bad(const char *name, const char *what, gt_error *error) {
+  return gt_fail(error, GT_USAGE, "%s: %s", name, what);
+}
+
+// Where the value of a key of the header's dictionary starts, or NULL.
+static const char *value_of(const char *header, const char *key) {
+  const char *at = strstr(header, key);
+  if (!at) return NULL;
+  at += strlen(key);
+  at += strspn(at, " \t");
+  if (*at != ':') return NULL;
+  at++;
+  return at + strspn(at, " \t");
+}
+
+static bool starts_with(const char *text, const char *start) {
+  return text && strncmp(text, start, strlen(start)) == 0;
+}
+
+static const struct {
+  const char *descr;
+  gt_dtype dtype;
+} types[] = {{"'<f2'", GT_F16}, {"'<f4'", GT_F32}, {"'<f8'", GT_F64}};
+
+static bool parse_shape(const char *at, gt_npy *array) {
+  if (!at || *at++ != '(') return false;
+  int64_t elements = 1;
+  for (;;) {
+    at += strspn(at, " ,");
+    if (*at == ')') return true;
+    if (*at < '0' || *at > '9' || array->dimensions == GT_NPY_DIMENSIONS) return false;
+    char *end;
+    errno = 0;
+    int64_t size = strtoll(at, &end, 10);
+    if (errno || size > MOST_ELEMENTS || (size && elements > MOST_ELEMENTS / size)) return false;
+    elements *= size;
+    array->shape[array->dimensions++] = size;
+    at = end;
+  }
+}
+
+static gt_status parse_header(const char *name, const char *header, gt_npy *array, gt_dtype *dtype, gt_error *error) {
+  const char *descr = value_of(header, "'descr'");
+  size_t type = 0, count = sizeof types / sizeof types[0];
+  while (type < count && !starts_with(descr, types[type].descr)) type++;
+  if (type == count) return bad(name, "its numbers should be little-endian float16, float32 or float64", error);
+  *dtype = types[type].dtype;
+  if (!starts_with(value_of(header, "'fortran_order'"), "False"))
+    return bad(name, "its array should be in C order", error);
+  if (!parse_shape(value_of(header, "'shape'"), array)) return bad(name, "its shape cannot be read", error);
+  return GT_OK;
+}
+
+gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, gt_npy *array, gt_error *error) {
+  const unsigned char *at = bytes;
+  *array = (gt_npy){0};
+  if (size < 10 || memcmp(at, MAGIC, 6) != 0 || (at[6] != 1 && at[6] != 2 && at[6] != 3))
+    return bad(name, "not a .npy file", error);
+  size_t start = at[6] == 1 ? 10 : 12;
+  size_t length = (size_t)at[8] | (size_t)at[9] << 8;
+  if (start == 12 && size >= 12) length |= (size_t)at[10] << 16 | (size_t)at[11] << 24;
+  if (size < start || length > MOST_HEADER || length > size - start) return bad(name, "its header is cut off", error);
+  char *header = gt_alloc(length + 1);
+  memcpy(header, at + start, length);
+  gt_dtype dtype = GT_F32;
+  gt_status status = parse_header(name, header, array, &dtype, error);
+  free(header);
+  if (status != GT_OK) return status;
+
+  size_t elements = 1, left = size - start - length;
+  for (int i = 0; i < array->dimensions; i++) elements *= (size_t)array->shape[i];
+  if (left / gt_dtype_bytes(dtype) < elements) return bad(name, "it is shorter than its shape says", error);
+  array->values = gt_alloc((elements + 1) * sizeof(double));
+  char *aligned = gt_alloc(elements * gt_dtype_bytes(dtype) + 1);
+  memcpy(aligned, at + start + length, elements * gt_dtype_bytes(dtype));
+  for (size_t i = 0; i < elements; i++) array->values[i] = gt_storage_load(dtype, aligned, i);
+  free(aligned);
+  return GT_OK;
+}
+
+gt_status gt_npy_read(const char *path, gt_npy *array, gt_error *error) {
+  gt_buffer bytes = {0};
+  *array = (gt_npy){0};
+  errno = 0;
+  if (!gt_buffer_read_file(&bytes, path)) return gt_fail(error, GT_USAGE, "cannot read %s: %s", path, strerror(errno));
+  gt_status status = gt_npy_parse(path, bytes.data, bytes.length, array, error);
+  gt_buffer_free(&bytes);
+  return status;
+}
+
+void gt_npy_free(gt_npy *array) {
+  free(array->values);
+  *array = (gt_npy){0};
+}

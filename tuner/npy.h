@@ -1,0 +1,27 @@
+// NumPy's .npy files (https://numpy.org/neps/nep-0001-npy-format.html): arrays of floating-point numbers in C order.
+// Files from elsewhere: every length is checked.
+#ifndef GT_TUNER_NPY_H
+#define GT_TUNER_NPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#define GT_NPY_DIMENSIONS 8
+
+typedef struct {
+  int dimensions;
+  int64_t shape[GT_NPY_DIMENSIONS];
+  double *values;
+} gt_npy;
+
+// GT_USAGE, with the file's name and what is wrong, for what is no .npy file of float16, float32 or float64 numbers,
+// little-endian and in C order, in up to 8 dimensions. To be freed with gt_npy_free.
+gt_status gt_npy_read(const char *path, gt_npy *array, gt_error *error);
+
+// The same of a file's bytes; `name` is for messages.
+gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, gt_npy *array, gt_error *error);
+void gt_npy_free(gt_npy *array); // harmless on a zeroed one
+
+#endif

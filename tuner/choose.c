@@ -51,3 +51,24 @@ int gt_choose(const gt_trial *trials, size_t count, int incumbent) {
       winner = (int)i;
   return winner;
 }
+
+int gt_choose_everywhere(const double *us, const char *const *configurations, size_t count, size_t classes,
+                         double *regret) {
+  int winner = -1;
+  for (size_t i = 0; i < count; i++) {
+    double largest = 0;
+    for (size_t k = 0; k < classes; k++) {
+      double best = us[i * classes + k];
+      if (best <= 0) largest = INFINITY;
+      for (size_t other = 0; other < count; other++)
+        if (us[other * classes + k] > 0) best = fmin(best, us[other * classes + k]);
+      if (best > 0) largest = fmax(largest, us[i * classes + k] / best);
+    }
+    bool later = winner >= 0 && (largest > *regret || (largest == *regret &&
+                                                       strcmp(configurations[i], configurations[winner]) > 0));
+    if (isinf(largest) || later) continue;
+    winner = (int)i;
+    *regret = largest;
+  }
+  return winner;
+}

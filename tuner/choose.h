@@ -26,4 +26,10 @@ int gt_choose(const gt_trial *trials, size_t count, int incumbent);
 // returns how many. `ties` has room for count.
 size_t gt_choose_ties(const gt_trial *trials, size_t count, int winner, size_t *ties);
 
+// Of configurations that were timed on several classes of data, the one whose largest regret is the least: its time over
+// the best one's of the class. us: [count][classes], 0 where one failed. Of equal ones the first in the order of texts.
+// Returns its index, or -1 when none was right everywhere; *regret is its largest.
+int gt_choose_everywhere(const double *us, const char *const *configurations, size_t count, size_t classes,
+                         double *regret);
+
 #endif

@@ -5,15 +5,10 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "tuner/choose.h"
 #include "tuner/try.h"
 
 enum { FIRST = GT_GRID_CLASS_ANY + 1, CLASSES = GT_GRID_CLASSES - FIRST };
-
-// A configuration that won somewhere, and its times in microseconds; 0: it failed there.
-typedef struct {
-  char *configuration;
-  double us[CLASSES], spread_us[CLASSES];
-} runner;
 
 typedef struct {
   gt_generator *generator;
@@ -21,8 +16,10 @@ typedef struct {
   gt_cache *cache;
   gt_problem problems[CLASSES];
   const gt_timing_options *timing;
-  runner *runners;
+  // Configurations that won somewhere, and their times in microseconds; 0: it failed there.
   size_t count;
+  char **configurations;
+  double (*us)[CLASSES], (*spread_us)[CLASSES];
 } contest;
 
 bool gt_has_classes(const gt_problem *problem) {
@@ -31,26 +28,36 @@ bool gt_has_classes(const gt_problem *problem) {
 
 static void add_runner(contest *c, const char *configuration) {
   for (size_t i = 0; i < c->count; i++)
-    if (strcmp(c->runners[i].configuration, configuration) == 0) return;
-  c->runners = gt_realloc(c->runners, (c->count + 1) * sizeof *c->runners);
-  c->runners[c->count++] = (runner){.configuration = gt_strdup(configuration)};
+    if (strcmp(c->configurations[i], configuration) == 0) return;
+  c->configurations = gt_realloc(c->configurations, (c->count + 1) * sizeof *c->configurations);
+  c->configurations[c->count++] = gt_strdup(configuration);
 }
 
 // The time of a runner on a class: a stored trial's, or one that is made and stored now.
-static gt_status time_runner(contest *c, runner *r, int class, gt_error *error) {
+static gt_status time_runner(contest *c, size_t runner, int class, gt_error *error) {
   const gt_fingerprint *device = gt_workshop_fingerprint(c->workshop);
   const gt_problem *problem = &c->problems[class];
+  const char *configuration = c->configurations[runner];
   gt_trial trial = {0};
-  gt_status status = gt_cache_get_trial(c->cache, device, problem, r->configuration, &trial, NULL);
+  gt_status status = gt_cache_get_trial(c->cache, device, problem, configuration, &trial, NULL);
   if (status != GT_OK) {
-    status = gt_try(c->generator, c->workshop, problem, r->configuration, c->timing, &trial, error);
+    status = gt_try(c->generator, c->workshop, problem, configuration, c->timing, &trial, error);
     if (status == GT_OK) status = gt_cache_put_trial(c->cache, device, problem, &trial, error);
   }
   if (status == GT_OK && gt_trial_is_timed(&trial)) {
-    r->us[class] = trial.median_us;
-    r->spread_us[class] = trial.spread_us;
+    c->us[runner][class] = trial.median_us;
+    c->spread_us[runner][class] = trial.spread_us;
   }
   gt_trial_free(&trial);
+  return status;
+}
+
+static gt_status time_runners(contest *c, gt_error *error) {
+  gt_status status = GT_OK;
+  c->us = gt_alloc((c->count + 1) * sizeof *c->us);
+  c->spread_us = gt_alloc((c->count + 1) * sizeof *c->spread_us);
+  for (int k = 0; k < CLASSES; k++) // the device prepares a class once
+    for (size_t i = 0; i < c->count && status == GT_OK; i++) status = time_runner(c, i, k, error);
   return status;
 }
 
@@ -61,29 +68,6 @@ static double geometric_mean(const double values[CLASSES]) {
     sum += log(values[i]);
   }
   return exp(sum / CLASSES);
-}
-
-// The least largest regret wins; of equal ones the first in the order of texts. -1: none was right everywhere.
-static int choose(const contest *c, double *regret) {
-  double best[CLASSES];
-  int winner = -1;
-  for (int k = 0; k < CLASSES; k++) {
-    best[k] = INFINITY;
-    for (size_t i = 0; i < c->count; i++)
-      if (c->runners[i].us[k] > 0) best[k] = fmin(best[k], c->runners[i].us[k]);
-  }
-  for (size_t i = 0; i < c->count; i++) {
-    const runner *r = &c->runners[i];
-    double largest = 0;
-    for (int k = 0; k < CLASSES; k++) largest = fmax(largest, r->us[k] > 0 ? r->us[k] / best[k] : INFINITY);
-    if (isinf(largest)) continue;
-    if (winner >= 0 && (largest > *regret || (largest == *regret &&
-                                              strcmp(r->configuration, c->runners[winner].configuration) > 0)))
-      continue;
-    winner = (int)i;
-    *regret = largest;
-  }
-  return winner;
 }
 
 static gt_status store(const contest *c, const gt_problem *problem, const gt_tuned *tuned, gt_error *error) {
@@ -148,23 +132,25 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     for (size_t i = 0; i < one.n_ties; i++) add_runner(&c, one.ties[i].configuration);
     gt_tuned_free(&one);
   }
-  for (size_t i = 0; i < c.count && status == GT_OK; i++)
-    for (int k = 0; k < CLASSES && status == GT_OK; k++) status = time_runner(&c, &c.runners[i], k, error);
-  int winner = status == GT_OK ? choose(&c, &regret) : -1;
+  if (status == GT_OK) status = time_runners(&c, error);
+  int winner = -1;
+  if (status == GT_OK)
+    winner = gt_choose_everywhere(c.us[0], (const char *const *)c.configurations, c.count, CLASSES, &regret);
   if (status == GT_OK && winner < 0)
     status = gt_fail(error, GT_FAILED, "no configuration gave a right result for all classes of grids");
   if (winner >= 0) {
-    const runner *r = &c.runners[winner];
-    tuned->configuration = gt_strdup(r->configuration);
-    tuned->best_us = geometric_mean(r->us);
-    tuned->best_spread_us = geometric_mean(r->spread_us);
+    tuned->configuration = gt_strdup(c.configurations[winner]);
+    tuned->best_us = geometric_mean(c.us[winner]);
+    tuned->best_spread_us = geometric_mean(c.spread_us[winner]);
     tuned->default_us = geometric_mean(default_us);
     tuned->stream_us = geometric_mean(stream_us);
     if (!tuned->note)
       tuned->note = gt_print("at most %.2f times the best of a class of grids; times are means over the classes", regret);
     status = store(&c, problem, tuned, error);
   }
-  for (size_t i = 0; i < c.count; i++) free(c.runners[i].configuration);
-  free(c.runners);
+  for (size_t i = 0; i < c.count; i++) free(c.configurations[i]);
+  free(c.configurations);
+  free(c.us);
+  free(c.spread_us);
   return status;
 }

@@ -1,4 +1,5 @@
 // Which trial wins.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -58,6 +59,20 @@ static void what_failed_never_wins(void **state) {
   assert_int_equal(gt_choose(trials, 1, -1), -1);
 }
 
+static void everywhere_the_least_of_largest_regrets_wins(void **state) {
+  (void)state;
+  // Classes by column: the first is the best twice and bad once, the second never bad.
+  const double us[] = {10, 20, 90, 12, 25, 33, 11, 0, 30};
+  const char *const names[] = {"a", "b", "c"};
+  double regret = 0;
+  assert_int_equal(gt_choose_everywhere(us, names, 3, 3, &regret), 1);
+  assert_true(fabs(regret - 1.25) < 1e-12);
+  const double equal[] = {10, 20, 20, 10};
+  assert_int_equal(gt_choose_everywhere(equal, (const char *const[]){"z", "y"}, 2, 2, &regret), 1);
+  const double failed[] = {10, 0};
+  assert_int_equal(gt_choose_everywhere(failed, names, 1, 2, &regret), -1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_fastest_wins_when_it_is_clearly_faster),
@@ -65,6 +80,7 @@ int main(void) {
       cmocka_unit_test(the_tied_are_told_in_the_order_of_preference),
       cmocka_unit_test(a_stored_winner_stays_within_noise_and_margin),
       cmocka_unit_test(what_failed_never_wins),
+      cmocka_unit_test(everywhere_the_least_of_largest_regrets_wins),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

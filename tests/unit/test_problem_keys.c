@@ -145,6 +145,41 @@ static void problems_of_real_models_print_to_themselves(void **state) {
   gt_buffer_free(&file);
 }
 
+#define GRID "grid_sampler_2d_backward:"
+
+static void a_grid_prints_its_defaults_and_its_class_only_where_it_has_one(void **state) {
+  (void)state;
+  canonical(GRID "n=2,c=3,in=4x5,out=6x7,dtype=f32",
+            GRID "n=2,c=3,in=4x5,out=6x7,dtype=f32,layout=nchw,interpolation=bilinear,padding=zeros,align_corners=0,want=both");
+  const char *text = GRID "n=2,c=3,in=4x5,out=6x7,dtype=bf16,layout=nhwc,interpolation=bicubic,padding=reflection,"
+                          "align_corners=1,want=input,grid=contended";
+  canonical(text, text);
+}
+
+static void a_grid_has_words_for_values_and_is_dense(void **state) {
+  (void)state;
+  refused(GRID "n=2,c=3,in=4x5,out=6x7,dtype=f32,interpolation=cubic",
+          "problem: key 'interpolation': 'cubic' is none of bilinear, nearest, bicubic");
+  refused(GRID "n=2,c=3,in=4x5,out=6x7,dtype=f32,padding=1", "problem: key 'padding': '1' is none of zeros, border, reflection");
+  refused(GRID "n=2,c=3,in=4x5,out=6x7,dtype=f32,want=none", "problem: key 'want': 'none' is none of input, grid, both");
+  refused(GRID "n=2,c=3,in=4x5,out=6x7,dtype=f32,grid=", "problem: key 'grid': '' is none of identity, smooth, random, contended");
+  refused(GRID "n=2,c=3,in=4x5,out=6x7,dtype=f32,stride=210x70x7x1",
+          "problem: key 'stride': grid_sampler_2d_backward has no such key (n, c, in, out, dtype, layout, interpolation, "
+          "padding, align_corners, want, grid)");
+  refused(POOL "in=8x9,out=2x3,dtype=f32,kernel=3,padding=zeros", "problem: key 'padding': 'zeros' is not a whole number");
+}
+
+static void kernels_of_a_grid_depend_on_channels_and_not_on_images_or_classes(void **state) {
+  (void)state;
+  gt_problem one, other;
+  assert_int_equal(gt_problem_parse(GRID "n=2,c=3,in=4x5,out=6x7,dtype=f32,grid=smooth", &one, NULL), GT_OK);
+  assert_int_equal(gt_problem_parse(GRID "n=9,c=3,in=4x5,out=6x7,dtype=f32", &other, NULL), GT_OK);
+  assert_true(gt_problem_same_kernels(&one, &other));
+  assert_int_equal(gt_problem_outer(&other), 9);
+  other.c = 4;
+  assert_false(gt_problem_same_kernels(&one, &other));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_and_three_axes_have_as_many_sizes),
@@ -154,6 +189,9 @@ int main(void) {
       cmocka_unit_test(illegal_values_of_a_pool_are_refused),
       cmocka_unit_test(a_scale_needs_a_reciprocal_in_the_arithmetic_type),
       cmocka_unit_test(problems_of_real_models_print_to_themselves),
+      cmocka_unit_test(a_grid_prints_its_defaults_and_its_class_only_where_it_has_one),
+      cmocka_unit_test(a_grid_has_words_for_values_and_is_dense),
+      cmocka_unit_test(kernels_of_a_grid_depend_on_channels_and_not_on_images_or_classes),
   };
   return cmocka_run_group_tests_name("keys of problems", tests, NULL, NULL);
 }

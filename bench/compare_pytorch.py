@@ -9,15 +9,19 @@ Needs PyTorch with a GPU. Both sides are timed cold: calls rotate through tensor
 cache, batches of calls lie between two events, and the median batch counts. PyTorch's calls are captured in a CUDA graph, so
 that the time of Python is not counted. A problem with `stride` has the same strided tensor on both sides; what PyTorch does to make it
 dense first is part of its time. PyTorch's memory is the peak that its allocator reports during one call, above what was allocated before:
-grad_input, rounded up to 512 bytes, and temporaries. gathertune's is grad_input and the winner's workspace.
+grad_input, rounded up to 512 bytes, and temporaries. gathertune's is its results and the winner's workspace.
+
+Problems of grid_sampler_2d_backward (--suite bench/grid_sample.txt) have a `grid` key; both sides sample at the same positions.
 """
 import argparse
+import io
 import json
 import math
 import statistics
 import subprocess
 import sys
 
+import numpy
 import torch
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
@@ -29,7 +33,7 @@ def parse(text):
     sizes = lambda key: [int(n) for n in keys[key].split("x")]
     spatial = len(sizes("in"))
     scales = [float(s) for s in keys["scale"].split("x")] if "scale" in keys else [None] * spatial
-    return dict(operator=operator, keys=keys, n=int(keys["n"]), c=int(keys["c"]), input=sizes("in"), output=sizes("out"),
+    return dict(text=text, operator=operator, keys=keys, n=int(keys["n"]), c=int(keys["c"]), input=sizes("in"), output=sizes("out"),
                 scales=scales, dtype=DTYPES[keys["dtype"]], channels_last=keys.get("layout", "nchw") == "nhwc",
                 align_corners=keys.get("align_corners", "0") == "1",
                 stride=[int(n) for n in keys["stride"].split("x")] if "stride" in keys else None)
@@ -55,11 +59,34 @@ def reach(shape, stride):
     return 1 + sum((n - 1) * step for n, step in zip(shape, stride))
 
 
-def caller(problem):
+def sampler(problem, options):
+    """The same of a grid's gradients: what it takes besides grad_output rotates with it."""
+    keys = problem["keys"]
+    command = [options.gathertune, "generate", "--emit", "grid", problem["text"]]
+    file = io.BytesIO(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    grid = torch.from_numpy(numpy.load(file)).to("cuda", problem["dtype"])
+    shape = [problem["n"], problem["c"], *problem["input"]]
+    image = torch.empty(shape, device="cuda", dtype=problem["dtype"]).uniform_(-1, 1).to(memory_format=memory_format(problem))
+    want = keys.get("want", "both")
+    interpolation = ["bilinear", "nearest", "bicubic"].index(keys.get("interpolation", "bilinear"))
+    padding = ["zeros", "border", "reflection"].index(keys.get("padding", "zeros"))
+    rest = (interpolation, padding, problem["align_corners"], [want != "grid", True])  # PyTorch always makes grad_grid
+    copies = {}
+
+    def call(grad):
+        mine = copies.setdefault(grad.data_ptr(), (image.clone(), grid.clone()))
+        return torch.ops.aten.grid_sampler_2d_backward(grad, *mine, *rest)
+
+    return call
+
+
+def caller(problem, options):
     """A function of grad_output that calls PyTorch's operator."""
     name, keys, out = problem["operator"], problem["keys"], problem["output"]
     input_size = [problem["n"], problem["c"], *problem["input"]]
     aten = torch.ops.aten
+    if name.startswith("grid_sampler"):
+        return sampler(problem, options)
     if "pool" in name:
         like = torch.empty(input_size, device="cuda", dtype=problem["dtype"]).to(memory_format=memory_format(problem))
         if name.startswith("adaptive"):
@@ -85,15 +112,17 @@ def peak_bytes(call, grad):
     return torch.cuda.max_memory_allocated() - before
 
 
-def measure_pytorch(problem, cache_bytes):
+def measure_pytorch(problem, cache_bytes, options):
     """The median time of a call in µs and its peak memory in bytes, or two None where PyTorch has no such kernel."""
     shape = [problem["n"], problem["c"], *problem["output"]]
     size = math.prod(shape) * problem["dtype"].itemsize
     slots = max(2, min(512, 2 * cache_bytes // size + 1))
     grads = [gradient(problem) for _ in range(slots)]
-    call = caller(problem)
+    call = caller(problem, options)
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     try:
+        for grad in grads:
+            call(grad)
         for grad in grads[:2]:  # the second call is warm, and its time bounds the work below
             begin.record()
             call(grad)
@@ -126,17 +155,39 @@ def scatter_microseconds(options, problem):
     """The best trial of the baseline, which is never a winner."""
     command = [options.gathertune, "list", "--json", "--cache", options.cache, "--trials", problem, "--device", options.device]
     trials = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)["trials"]
-    times = [t["median_us"] for t in trials if t["configuration"].startswith("scatter:") and t["outcome"] == "ok"]
+    times = [t["median_us"] for t in trials if t["configuration"].startswith(("scatter:", "grid_scatter:")) and t["outcome"] == "ok"]
     return min(times, default=None)
 
 
-def winner_bytes(options, result, input_bytes):
-    """grad_input and the workspace of the winner."""
+def winner_bytes(options, result, result_bytes):
+    """The results and the workspace of the winner."""
     command = [options.gathertune, "lookup", "--json", "--cache", options.cache, result["problem"], "--device", options.device]
     found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
     if found["configuration"] != result["configuration"]:
         sys.exit(f"compare_pytorch: {result['problem']}: lookup finds {found['configuration']}, not {result['configuration']}")
-    return input_bytes + found["workspace_bytes"]
+    return result_bytes + found["workspace_bytes"]
+
+
+def sizes_in_bytes(problem):
+    """Of all tensors that a kernel moves, and of its results."""
+    per_pixel = problem["n"] * problem["c"] * problem["dtype"].itemsize
+    image, gradient = per_pixel * math.prod(problem["input"]), per_pixel * math.prod(problem["output"])
+    if not problem["operator"].startswith("grid_sampler"):
+        return image + gradient, image
+    grid = 2 * problem["n"] * math.prod(problem["output"]) * problem["dtype"].itemsize
+    want = problem["keys"].get("want", "both")
+    results = (want != "grid") * image + (want != "input") * grid
+    return gradient + grid + (want != "input") * image + results, results
+
+
+def deterministic_microseconds(options, problem):
+    """The best trial of a family whose sums have one order."""
+    command = [options.gathertune, "list", "--json", "--cache", options.cache, "--trials", problem, "--device", options.device]
+    trials = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)["trials"]
+    atomic = ("grid_scatter:", "grid_lds:")
+    times = [t["median_us"] for t in trials if t["median_us"] and t["configuration"].startswith("grid_")
+             and not t["configuration"].startswith((*atomic, "grid_stream:"))]
+    return min(times, default=None)
 
 
 def main():
@@ -167,12 +218,11 @@ def main():
         if not result.get("best_us"):
             print(f"compare_pytorch: {result['problem']}: {result['status']}: {result['message']}", file=sys.stderr)
             continue
-        per_pixel = problem["n"] * problem["c"] * problem["dtype"].itemsize
-        input_bytes = per_pixel * math.prod(problem["input"])
-        pytorch_us, pytorch_bytes = measure_pytorch(problem, cache_bytes)
-        rows.append({**result, "bytes": input_bytes + per_pixel * math.prod(problem["output"]),
-                     "scatter_us": scatter_microseconds(options, result["problem"]), "pytorch_us": pytorch_us,
-                     "memory_bytes": winner_bytes(options, result, input_bytes), "pytorch_memory_bytes": pytorch_bytes})
+        moved, results = sizes_in_bytes(problem)
+        pytorch_us, pytorch_bytes = measure_pytorch(problem, cache_bytes, options)
+        rows.append({**result, "bytes": moved, "scatter_us": scatter_microseconds(options, result["problem"]),
+                     "pytorch_us": pytorch_us, "memory_bytes": winner_bytes(options, result, results),
+                     "pytorch_memory_bytes": pytorch_bytes})
         if options.json:
             with open(options.json, "w") as file:
                 json.dump(rows, file, indent=1)
@@ -206,6 +256,10 @@ def main():
         most = max(memory, key=lambda m: m[0])
         print(f"memory against PyTorch, geometric mean of {len(memory)}: {mean([m[0] for m in memory]):.2f}×, "
               f"most {most[0]:.2f}×  {most[1]['problem']}")
+    sampled = [(deterministic_microseconds(options, r["problem"]), r) for r in rows if r["problem"].startswith("grid_sampler")]
+    sampled = [us / r["best_us"] for us, r in sampled if us]
+    if sampled:
+        print(f"best with one order of sums against the best, geometric mean of {len(sampled)}: {mean(sampled):.2f}×")
     if wide:
         print(f"bicubic and antialiased f16 against PyTorch, geometric mean of {len(wide)}: {mean(wide):.0f}×")
     print(f"direct (untuned) against tuned, geometric mean: "

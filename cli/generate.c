@@ -9,6 +9,8 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/traffic.h"
+#include "tuner/bench.h"
+#include "tuner/npy.h"
 #include "tuner/workshop.h"
 
 typedef struct {
@@ -233,6 +235,24 @@ done:
   return status;
 }
 
+// The sampling positions of the problem's class, as NumPy reads them. bf16, which NumPy lacks, becomes f32.
+static gt_status emit_grid(const request *r, gt_error *error) {
+  gt_problem problem = r->problem;
+  if (problem.op->form != GT_FORM_GRID)
+    return gt_fail(error, GT_USAGE, "%s has no grid", problem.op->name);
+  if (gt_problem_in_elements(&problem) == 0) return gt_fail(error, GT_USAGE, "an empty problem has no grid");
+  gt_bench sizes;
+  gt_buffer file = {0};
+  if (problem.dtype == GT_BF16) problem.dtype = GT_F32;
+  gt_bench_describe(&problem, NULL, &sizes);
+  const int64_t shape[] = {problem.n, problem.out[1], problem.out[2], 2};
+  gt_npy_print(&file, problem.dtype, 4, shape, sizes.grid);
+  gt_status status = put(r, file.data, file.length, error);
+  gt_bench_close(&sizes);
+  gt_buffer_free(&file);
+  return status;
+}
+
 // --- the command
 // -----------------------------------------------------------------------------------------------------
 
@@ -243,8 +263,8 @@ static int run(const request *r) {
   gt_variant variant = {0};
   char *configuration = NULL, *family = NULL;
   gt_error error = {0};
-  gt_status status = gt_open_generator(&generator, &error);
-  if (status != GT_OK) goto done;
+  gt_status status = emits(r, "grid") ? emit_grid(r, &error) : gt_open_generator(&generator, &error);
+  if (status != GT_OK || emits(r, "grid")) goto done;
   const char *from = r->family ? r->family : r->config;
   family = gt_print("%.*s", (int)strcspn(from, ":"), from);
   status = gt_check_family(generator, family, &error);
@@ -284,12 +304,16 @@ static int check(request *r, char **arguments, int count) {
     gt_complain("generate: takes one problem, not %d; see gathertune generate --help", count);
     return 2;
   }
-  if (!r->config == !r->family) {
+  if (!emits(r, "grid") && !r->config == !r->family) {
     gt_complain("generate: either --config or --family is needed; see gathertune generate --help");
     return 2;
   }
-  if (!emits(r, "source") && !emits(r, "object") && !emits(r, "report") && !emits(r, "space")) {
-    gt_complain("generate: --emit takes source, object, report or space, not '%s'", r->emit);
+  if (emits(r, "grid") && (r->config || r->family)) {
+    gt_complain("generate: --emit grid is of a problem, and goes without --config and --family");
+    return 2;
+  }
+  if (!emits(r, "source") && !emits(r, "object") && !emits(r, "report") && !emits(r, "space") && !emits(r, "grid")) {
+    gt_complain("generate: --emit takes source, object, report, space or grid, not '%s'", r->emit);
     return 2;
   }
   if (gt_problem_parse(arguments[0], &r->problem, &error) != GT_OK) return gt_complain_error(&error);
@@ -308,7 +332,8 @@ int gt_command_generate(int argc, char **argv) {
       {"arch", 0, GT_OPTION_TEXT, &r.arch, "ARCH", "gfx942 (default), gfx90a, sm_90, ..."},
       {"device", 0, GT_OPTION_TEXT, &r.device, "DEVICE", "instead: what this device is"},
       {"emit", 0, GT_OPTION_TEXT, &r.emit, "WHAT",
-       "source (default), object, report (facts of an AMD object), or space: all configurations"},
+       "source (default), object, report (facts of an AMD object), space: all configurations,\n"
+       "or grid: the sampling positions of a class, as a .npy file"},
       {"output", 'o', GT_OPTION_TEXT, &r.output, "FILE", "write there instead of to standard output"},
       {"json", 0, GT_OPTION_FLAG, &r.json, NULL, GT_HELP_JSON},
       {0},

@@ -29,6 +29,11 @@ static void print_grammar(void) {
         "                 of avg_pool2d_backward: 3x3, 2x2 (default: the kernel), 1x1 (default: 0x0), 0 or "
         "1, 1 or 0,\n"
         "                 and divisor_override where it was given\n"
+        "  interpolation, padding, want\n"
+        "                 of grid_sampler_2d_backward: bilinear (default), nearest or bicubic; zeros (default),\n"
+        "                 border or reflection; input, grid or both (default): which gradients\n"
+        "  grid           identity, smooth, random or contended: what its positions are like, for tuning;\n"
+        "                 absent: tuned for all of them\n"
         "Operators:\n",
         stdout);
   const gt_operator *op;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "tuner/storage.h"
 
 #define MAGIC "\x93NUMPY"
@@ -99,6 +98,26 @@ gt_status gt_npy_read(const char *path, gt_npy *array, gt_error *error) {
   gt_status status = gt_npy_parse(path, bytes.data, bytes.length, array, error);
   gt_buffer_free(&bytes);
   return status;
+}
+
+void gt_npy_print(gt_buffer *file, gt_dtype dtype, int dimensions, const int64_t *shape, const void *elements) {
+  gt_buffer header = {0};
+  size_t type = 0, count = 1;
+  while (types[type].dtype != dtype) type++;
+  gt_buffer_print(&header, "{'descr': %s, 'fortran_order': False, 'shape': (", types[type].descr);
+  for (int i = 0; i < dimensions; i++) {
+    gt_buffer_print(&header, "%lld, ", (long long)shape[i]);
+    count *= (size_t)shape[i];
+  }
+  gt_buffer_print(&header, "), }");
+  while ((10 + header.length + 1) % 64) gt_buffer_append(&header, " ", 1); // the data is aligned, by the format
+  gt_buffer_append(&header, "\n", 1);
+  gt_buffer_append(file, MAGIC "\x01", 8); // and the zero behind it: version 1.0
+  const char length[] = {(char)(header.length & 255), (char)(header.length >> 8)};
+  gt_buffer_append(file, length, sizeof length);
+  gt_buffer_append(file, header.data, header.length);
+  gt_buffer_append(file, elements, count * gt_dtype_bytes(dtype));
+  gt_buffer_free(&header);
 }
 
 void gt_npy_free(gt_npy *array) {

@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/status.h"
+#include "generator/problem.h"
 
 #define GT_NPY_DIMENSIONS 8
 
@@ -22,6 +24,9 @@ gt_status gt_npy_read(const char *path, gt_npy *array, gt_error *error);
 
 // The same of a file's bytes; `name` is for messages.
 gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, gt_npy *array, gt_error *error);
+// Appends the file of an array of f16, f32 or f64 elements in storage form.
+void gt_npy_print(gt_buffer *file, gt_dtype dtype, int dimensions, const int64_t *shape, const void *elements);
+
 void gt_npy_free(gt_npy *array); // harmless on a zeroed one
 
 #endif

@@ -94,10 +94,27 @@ static void a_file_that_is_cut_off_anywhere_is_refused(void **state) {
   gt_buffer_free(&file);
 }
 
+static void what_is_written_is_read(void **state) {
+  (void)state;
+  const float values[] = {1, -2, 3.5f, 0, 5, 6};
+  const int64_t shape[] = {1, 3, 2};
+  gt_buffer file = {0};
+  gt_npy array;
+  gt_npy_print(&file, GT_F32, 3, shape, values);
+  assert_int_equal((file.length - sizeof values) % 64, 0);
+  assert_int_equal(gt_npy_parse("x.npy", file.data, file.length, &array, NULL), GT_OK);
+  assert_int_equal(array.dimensions, 3);
+  assert_memory_equal(array.shape, shape, sizeof shape);
+  for (int i = 0; i < 6; i++) assert_true(array.values[i] == (double)values[i]);
+  gt_npy_free(&array);
+  gt_buffer_free(&file);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(arrays_of_all_widths_and_versions_are_read),
       cmocka_unit_test(what_is_no_such_array_is_refused_by_name),
+      cmocka_unit_test(what_is_written_is_read),
       cmocka_unit_test(a_file_that_is_cut_off_anywhere_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

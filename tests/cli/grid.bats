@@ -1,0 +1,122 @@
+load helpers
+
+# grid_sampler_2d_backward: tuning by classes and with real grids, and grids on which gradients are easily wrong.
+G=grid_sampler_2d_backward:n=2,c=3,in=6x5,out=4x7,dtype=f32
+ONE="--batch-us 10 --config"
+
+# Writes positions.npy, float32, of shape (n, h, w, 2): the numbers that a Python expression of i (0, 1, …) has.
+positions() { # n h w expression
+  python3 - "$@" <<'PYTHON'
+import math, struct, sys
+n, h, w = map(int, sys.argv[1:4])
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d, %d, 2), }" % (n, h, w)
+header += " " * (63 - (10 + len(header)) % 64) + "\n"
+with open("positions.npy", "wb") as file:
+    file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+    for i in range(n * h * w * 2):
+        file.write(struct.pack("<f", eval(sys.argv[4])))
+PYTHON
+}
+
+# The families that the program has for a grid, in their default configurations.
+configurations() {
+  local family
+  for family in "$ROOT"/templates/grid_*.lua; do
+    family=$(basename "$family" .lua)
+    [ "$family" = grid_stream ] && continue
+    gathertune generate "$1" --family "$family" --device "$DEVICE" --json >/dev/null 2>&1 || continue
+    gathertune generate "$1" --family "$family" --device "$DEVICE" --json | jq -r .configuration
+  done
+}
+
+# Every family's gradients for the positions in positions.npy are right, and the same bits in a second run.
+right() {
+  local configuration count=0
+  for configuration in $(configurations "$1"); do
+    gt tune "$1" --device "$DEVICE" --grid-file positions.npy $ONE "$configuration" --json
+    works
+    json '.trials[0].trial | .outcome == "ok" and .checked'
+    count=$((count + 1))
+  done
+  [ "$count" -ge 2 ]
+}
+
+@test "a grid without a class is tuned for each, and gets what is good for all" {
+  gt tune "$G" --device "$DEVICE" --budget 2 $SHORT --json
+  works
+  json '.problems[0] | .status == "OK" and .best_us > 0 and .stream_us > 0 and (.note | contains("a class of grids"))'
+  gt list --json
+  json '[.winners[].problem | capture("grid=(?<class>.*)").class] | sort == ["contended", "identity", "random", "smooth"]'
+  json '.winners | length == 5'
+  gt lookup "$G" --device "$DEVICE" --json
+  json '.plan == "exact"'
+  gt tune "$G" --device "$DEVICE" --budget 2 $SHORT --json # nothing is left to do
+  json '.problems[0] | .compiled == 0 and .cached == .tried'
+}
+
+@test "a class is tuned alone" {
+  gt tune "$G,grid=smooth" --device "$DEVICE" --budget 2 $SHORT
+  works
+  gt list --json
+  json '[.winners[].problem | contains("grid=smooth")] == [true]'
+}
+
+@test "of a real grid the winner is kept, and no trial" {
+  positions 2 4 7 "math.sin(i)"
+  gt tune "$G" --device "$DEVICE" --budget 2 $SHORT --grid-file positions.npy
+  works
+  gt list --json
+  json '(.winners | length == 1) and (.winners[0].problem | contains("grid=") | not)'
+  gt list --trials "$G" --device "$DEVICE" --json
+  json '.trials == []'
+}
+
+@test "a grid of another shape, of another operator or of no file is refused in one line" {
+  positions 2 4 6 0.0
+  gt tune "$G" --device "$DEVICE" --grid-file positions.npy
+  fails_with 2 "positions.npy" "(2, 4, 7, 2)"
+  gt tune "$P" --device "$DEVICE" --grid-file positions.npy
+  fails_with 2 "--grid-file" "grid_sampler_2d_backward"
+  gt tune "$G" --device "$DEVICE" --grid-file nothing.npy
+  fails_with 2 "nothing.npy"
+  [ ! -e cache.db ]
+}
+
+@test "generate writes a class's positions as NumPy's files have them" {
+  gt generate "${G/f32/bf16},grid=identity" --emit grid -o grid.npy
+  works
+  head -c 128 grid.npy | grep -q "'descr': '<f4', 'fortran_order': False, 'shape': (2, 4, 7, 2, )"
+  [ "$(stat -c %s grid.npy)" -eq $((128 + 2 * 4 * 7 * 2 * 4)) ]
+  gt generate "$P" --emit grid
+  fails_with 2 "no grid"
+}
+
+@test "all samples on one point" {
+  positions 2 16 17 "0.1"
+  right "${G/4x7/16x17}"
+  right "${G/4x7/16x17},layout=nhwc,interpolation=bicubic,padding=border"
+}
+
+@test "all samples outside" {
+  positions 2 4 7 "-7.5 + i % 2 * 15"
+  right "$G"
+  right "$G,padding=reflection,layout=nhwc"
+}
+
+@test "positions that are no numbers, infinite or huge" {
+  positions 2 4 7 "[math.nan, 1e38, -1e38, math.inf, -math.inf, 0.3, -0.7][i % 7]"
+  local padding
+  for padding in zeros border reflection; do
+    right "$G,padding=$padding"
+    right "$G,padding=$padding,interpolation=bicubic,layout=nhwc"
+  done
+  right "$G,interpolation=nearest"
+}
+
+@test "an input of a single pixel, and many samples of it" {
+  positions 3 5 9 "math.sin(i * 1.3) * 1.4"
+  local one=grid_sampler_2d_backward:n=3,c=5,in=1x1,out=5x9,dtype=f32
+  right "$one"
+  right "$one,padding=reflection,align_corners=1,layout=nhwc"
+  right "$one,padding=border,interpolation=bicubic"
+}

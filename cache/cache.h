@@ -193,6 +193,10 @@ typedef struct {
   char host[GT_HOST_SIZE]; // name of the machine; empty when it is not known
 } gt_record;
 
+// The name of this machine, and the present time, as trials have them.
+#define GT_UTC_SIZE 32
+void gt_cache_here_and_now(char host[GT_HOST_SIZE], char utc[GT_UTC_SIZE]);
+
 // Calls `visit` for everything in the cache, in no particular order, until one returns another status than GT_OK, which ends it.
 // Winners come with their code objects, whose hashes are verified (GT_CORRUPT).
 gt_status gt_cache_each_trial_record(gt_cache *cache,

@@ -48,7 +48,6 @@ int gt_store_distrust(gt_cache *cache);
 // it in memory takes the file's place.
 gt_status gt_store_migrate(gt_cache *cache, gt_error *error);
 
-#define GT_UTC_SIZE 32
 // The present time, UTC, ISO 8601: "2025-01-31T12:00:00Z".
 void gt_store_utc(char text[GT_UTC_SIZE]);
 

@@ -145,11 +145,15 @@ static gt_status put(gt_cache *cache, int64_t device, int64_t problem, const gt_
   return gt_query_run(&query, error);
 }
 
+void gt_cache_here_and_now(char host[GT_HOST_SIZE], char utc[GT_UTC_SIZE]) {
+  gt_store_utc(utc);
+  gt_host(host);
+}
+
 gt_status gt_cache_put_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                              const gt_trial *trial, gt_error *error) {
   char now[GT_UTC_SIZE], host[GT_HOST_SIZE];
-  gt_store_utc(now);
-  gt_host(host);
+  gt_cache_here_and_now(host, now);
   return gt_cache_put_trial_record(cache, device, problem, trial, now, host, error);
 }
 

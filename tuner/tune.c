@@ -30,6 +30,7 @@ typedef struct {
   gt_trial *trials;   // one per item of the agenda that is done
   size_t done, fresh; // fresh: not from the cache
   gt_pipeline *pipeline;
+  gt_pending *pending;
   int best;                              // fastest candidate so far, -1: none
   double best_us, default_us, stream_us; // 0 while unknown
   double fresh_seconds;
@@ -308,7 +309,8 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
               .best = -1};
   size_t budget = options->budget > 0 ? (size_t)options->budget : DEFAULT_BUDGET;
   gt_winner incumbent = {0};
-  gt_status status = find_incumbent(&t, &incumbent, error);
+  gt_status status = gt_pending_recover(cache, error);
+  if (status == GT_OK) status = find_incumbent(&t, &incumbent, error);
   if (status == GT_OK)
     status = gt_agenda_make(generator, cache, problem, t.device,
                             &(gt_agenda_options){.families = options->families,
@@ -323,6 +325,7 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   t.trials = gt_alloc(t.agenda.count * sizeof *t.trials);
   gt_compilers_counts before = gt_workshop_compile_counts(workshop), after;
   double device_before = gt_workshop_device_seconds(workshop);
+  t.pending = gt_pending_open(cache);
   t.pipeline = gt_pipeline_open(
       &(gt_pipeline_options){.generator = generator,
                              .workshop = workshop,
@@ -332,6 +335,7 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
                              .timing = &options->timing,
                              .ahead = gt_search_learns(t.agenda.search) ? LEARNING_AHEAD : LOOK_AHEAD,
                              .retry = options->retry,
+                             .pending = t.pending,
                              .trials = t.trials});
   status = try_all(&t, error);
   if (status != GT_OK) {
@@ -358,6 +362,7 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
 
 done:
   gt_pipeline_close(t.pipeline);
+  gt_pending_close(t.pending);
   gt_workshop_forget(workshop);
   for (size_t i = 0; i < t.agenda.count; i++) gt_trial_free(&t.trials[i]);
   free(t.trials);

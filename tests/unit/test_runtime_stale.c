@@ -237,6 +237,23 @@ static void a_stale_entry_of_the_system_is_checked_into_the_users_cache(void **s
   shell("test \"$(sqlite3 cache.db 'SELECT outcome FROM stale_check')\" = ok");
 }
 
+static void what_cannot_be_remembered_is_checked_again_and_nothing_is_harmed(void **state) {
+  tune_with_old_templates(*state, "taps");
+  shell("mkdir system && mv cache.db system/ && rm -f cache.db.*");
+  setenv("GATHERTUNE_SYSTEM_CACHE", "system/cache.db", 1);
+  shell("cp system/cache.db cache.db && sqlite3 cache.db 'PRAGMA user_version = 3' && cp cache.db before.db");
+  for (int again = 0; again < 2; again++) {
+    gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
+    assert_has(gathertune_notes(context), "cache.db: made by a newer gathertune");
+    gathertune_plan_info info = describe(plan_of(context, PROBLEM));
+    assert_string_equal(info.from_cache, "system/cache.db");
+    assert_has(info.note, "compiled anew and checked");
+    assert_null(strstr(info.note, "before"));
+    gathertune_close(context);
+  }
+  shell("cmp cache.db before.db");
+}
+
 // --- on a device that computes
 // --------------------------------------------------------------------------------------
 
@@ -329,6 +346,7 @@ int main(void) {
       CASE(where_it_may_be_tuned_what_fails_its_check_is_tuned_again),
       CASE(what_cannot_be_checked_is_served_as_it_was_stored),
       CASE(a_stale_entry_of_the_system_is_checked_into_the_users_cache),
+      CASE(what_cannot_be_remembered_is_checked_again_and_nothing_is_harmed),
       CASE(a_check_in_a_child_process_finds_wrong_kernels_on_a_real_device),
       CASE(on_a_real_device_a_changed_template_is_checked_and_served),
   };

@@ -122,10 +122,43 @@ static void checks_stay_until_they_are_old_or_the_winner_was_tuned_again(void **
   gt_cache_close(cache);
 }
 
+static void a_cache_of_version_1_takes_them_and_keeps_its_rows(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_buffer sql = {0}, all = {0};
+  gt_fingerprint device = a_device();
+  gt_problem problem = a_problem(4, "f16");
+  gt_stale_check check = a_check("direct:block=256", GT_OUTCOME_OK);
+  gt_winner winner;
+  gt_trial trial;
+  assert_true(gt_buffer_read_file(&sql, "tests/unit/cache_v1.sql"));
+  run_sql(f->path, sql.data);
+  gt_cache *cache = open_cache(f->path, GT_CACHE_READ);
+  assert_ok(gt_cache_each_stale_check(cache, count_check, &all, &error));
+  assert_int_equal(all.length, 0);
+  gt_cache_close(cache);
+  cache = open_cache(f->path, GT_CACHE_WRITE);
+  assert_ok(gt_cache_put_stale_check(cache, &device, &problem, &check, &error));
+  gt_cache_close(cache);
+  cache = open_cache(f->path, GT_CACHE_READ);
+  assert_ok(gt_cache_each_stale_check(cache, count_check, &all, &error));
+  assert_non_null(strstr(all.data, "direct:block=256 ok|"));
+  assert_ok(gt_cache_get_winner(cache, &device, &problem, false, &winner, &error));
+  assert_true(winner.median_us == 7.5);
+  gt_winner_free(&winner);
+  assert_ok(gt_cache_get_trial(cache, &device, &problem, "direct:block=256", &trial, &error));
+  gt_trial_free(&trial);
+  assert_ok(gt_cache_verify(cache, &error));
+  gt_cache_close(cache);
+  gt_buffer_free(&sql);
+  gt_buffer_free(&all);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(checks_hold_for_all_devices_of_a_model_with_the_same_software),
       CASE(a_cache_in_which_nothing_was_checked_says_so_and_stays_as_it_is),
+      CASE(a_cache_of_version_1_takes_them_and_keeps_its_rows),
       CASE(checks_that_others_wrote_are_not_believed),
       CASE(checks_stay_until_they_are_old_or_the_winner_was_tuned_again),
   };

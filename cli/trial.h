@@ -15,6 +15,7 @@ gt_status gt_try(gt_generator *generator, gt_workshop *workshop, const gt_proble
 void gt_trial_print(const char *problem, const gt_trial *trial);
 json_t *gt_trial_json(const gt_trial *trial);
 json_t *gt_readings_json(const gt_readings *readings); // null for what is unknown
+json_t *gt_winner_json(const gt_winner *winner);
 json_t *gt_ties_json(const gt_tie *ties, size_t count);
 
 // Tells a failed trial on standard error, and the command that reproduces it.

@@ -8,8 +8,6 @@
 #include "base/parallel.h"
 #include "tuner/reference.h"
 
-#define REFERENCE_ELEMENTS \
-  ((int64_t)1 << 22) // outputs (or inputs, if more) that the reference is computed for
 #define REFERENCE_SLICE_LIMIT ((int64_t)1 << 28) // of one slice: 2 GiB of doubles per array
 #define REFERENCE_GROUPS 32                      // that threads take one at a time
 #define KEPT_BYTES ((int64_t)1 << 30)
@@ -35,11 +33,11 @@ static void choose_slices(gt_expected *expected) {
   const gt_bench *bench = expected->bench;
   int64_t spatial = larger(product(bench->problem.in), product(bench->problem.out));
   int64_t inner = gt_problem_inner(&bench->problem);
-  expected->n_channels = smaller(inner, larger(REFERENCE_ELEMENTS / 2 / spatial, smaller(inner, 2)));
+  expected->n_channels = smaller(inner, larger(GT_EXPECTED_ELEMENTS / 2 / spatial, smaller(inner, 2)));
   expected->channels = spread_over(inner, expected->n_channels);
   int64_t per_slice = spatial * expected->n_channels;
-  int64_t least = per_slice <= 8 * REFERENCE_ELEMENTS ? 2 : 1; // first and last, unless they are huge
-  expected->n_slices = smaller(bench->outer, larger(REFERENCE_ELEMENTS / per_slice, least));
+  int64_t least = per_slice <= 8 * GT_EXPECTED_ELEMENTS ? 2 : 1; // first and last, unless they are huge
+  expected->n_slices = smaller(bench->outer, larger(GT_EXPECTED_ELEMENTS / per_slice, least));
   expected->slices = spread_over(bench->outer, expected->n_slices);
 }
 

@@ -1,12 +1,14 @@
 // What the right result of a problem is (tuner/compare.h compares with it). Lives in the worker.
 //
-// Two sources. The float64 reference, on outer slices that add up to some 4 million outputs (all, when the
+// Two sources. The float64 reference, on outer slices that add up to GT_EXPECTED_ELEMENTS outputs (all, when the
 // problem is small; with many channels innermost, on some of the channels). And the result of `direct`, once
 // that has passed the reference, on everything: it is kept on the host, up to 1 GiB of it.
 #ifndef GT_TUNER_EXPECTED_H
 #define GT_TUNER_EXPECTED_H
 
 #include "tuner/bench.h"
+
+#define GT_EXPECTED_ELEMENTS ((int64_t)1 << 22) // outputs (or inputs, if more) that the reference is computed for
 
 typedef struct {
   gt_bench *bench; // borrowed

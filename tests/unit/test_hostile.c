@@ -23,8 +23,15 @@ static void make_good(const char *path) {
     code[0] = (char)('0' + n);
     gt_winner winner = a_winner("direct", code);
     assert_ok(gt_cache_put_winner(cache, &device, &problem, &winner, &error));
+    gt_stale_check check = {.configuration = "direct", .outcome = GT_OUTCOME_OK};
+    memset(check.source_hash, 'a', sizeof check.source_hash - 1);
+    assert_ok(gt_cache_put_stale_check(cache, &device, &problem, &check, &error));
   }
   gt_cache_close(cache);
+}
+
+static void ignore_check(void *context, const gt_stale_checked *checked) {
+  *(size_t *)context += strlen(checked->check->message);
 }
 
 static void ignore_winner(void *context, const gt_winner *winner) {
@@ -52,6 +59,7 @@ static gt_status read_all(const char *path, gt_error *error) {
   if (status == GT_OK) status = gt_cache_get_winner(cache, &device, &problem, true, &winner, error);
   if (status == GT_OK) status = gt_cache_get_near_winner(cache, &device, &near, true, &other, error);
   if (status == GT_OK) status = gt_collection_read(&all, cache, &everything, 1, error);
+  if (status == GT_OK) status = gt_cache_each_stale_check(cache, ignore_check, &seen, error);
   if (status == GT_OK) status = gt_cache_verify(cache, error);
   gt_winner_free(&winner);
   gt_winner_free(&other);

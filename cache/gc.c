@@ -137,6 +137,8 @@ gt_status gt_cache_collect(gt_cache *cache, const gt_gc_options *options, gt_gc_
   if (status == GT_OK) status = ask(cache, "PRAGMA page_size", &size, error);
   counts->bytes_before = pages * size;
   if (status == GT_OK) status = collect(cache, options, counts, error);
+  // Giving pages back copies everything, and would find damage only when the change is made.
+  if (status == GT_OK) status = gt_cache_verify(cache, error);
   if (options->dry_run) {
     gt_cache_end(cache, GT_INTERRUPTED, NULL); // any status but GT_OK undoes it
     return status;
@@ -149,7 +151,7 @@ gt_status gt_cache_collect(gt_cache *cache, const gt_gc_options *options, gt_gc_
 }
 
 gt_status gt_cache_verify(gt_cache *cache, gt_error *error) {
-  static const char *const checks[] = {"PRAGMA quick_check(1)", "PRAGMA foreign_key_check"};
+  static const char *const checks[] = {"PRAGMA integrity_check(1)", "PRAGMA foreign_key_check"};
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
     gt_query query = {.cache = cache, .private = true};
     bool row;
@@ -157,12 +159,8 @@ gt_status gt_cache_verify(gt_cache *cache, gt_error *error) {
     gt_status status = gt_query_step(&query, &row, error);
     const char *text = status == GT_OK && row ? gt_column_text(&query) : "ok";
     if (status == GT_OK && strcmp(text, "ok") != 0) {
-      char *line = gt_strdup(text); // SQLite's findings have several
-      for (char *c = line; *c; c++)
-        if (*c == '\n') *c = ' ';
       status = gt_fail(error, GT_CORRUPT, "%s: %s%.200s", cache->path,
-                       i == 0 ? "" : "a row refers to one that is not there, in ", line);
-      free(line);
+                       i == 0 ? "" : "a row refers to one that is not there, in ", text);
     }
     gt_query_end(&query);
     if (status != GT_OK) return status;

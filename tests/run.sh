@@ -114,6 +114,14 @@ for program in "$build"/tests/unit/test_* "$build"/tests/contract/test_*; do
   suite "$(basename "$(dirname "$program")"): $(basename "$program")" "$program"
 done
 
+# The inputs that fuzzing begins from and has found, and mutations of them (make fuzz is the long form).
+for program in "$build"/tests/fuzz/fuzz_*; do
+  case $program in *.o | *.d | *.failed) continue ;; esac
+  [ -x "$program" ] || continue
+  name=$(basename "$program")
+  suite "fuzz corpus: ${name#fuzz_}" "$program" "tests/fuzz/corpus/${name#fuzz_}"
+done
+
 # The command line on the CPU, through PoCL.
 export GATHERTUNE=$PWD/$build/gathertune
 for file in tests/cli/*.bats; do

@@ -210,7 +210,11 @@ static const struct {
     {"UPDATE trial SET registers = -7", false},
     {"UPDATE trial SET temperature_c = -1", false},
     {"UPDATE winner SET ties = '[{}]'", false},
-    {"PRAGMA user_version = 1", false}, // whose columns are there already
+    {"UPDATE winner SET median_us = 0.0", false}, // a winner has a time
+    {"UPDATE trial SET tried_at = 'yesterday'", false},
+    {"UPDATE winner SET tuned_at = '2025-01-31T12:00:00Z '", false},
+    {"PRAGMA journal_mode = WAL", false}, // which cannot be read without writing beside the file
+    {"PRAGMA user_version = 1", false},   // whose columns are there already
     {"UPDATE model SET compute_units = 99999999999", false},
     {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT', ''), 'NOT "
      "NULL', '') "
@@ -219,6 +223,8 @@ static const struct {
     // Texts and blobs that cannot be.
     {"UPDATE trial SET samples_us = '[' || replace(hex(zeroblob(100000)), '00', '[')", false},
     {"UPDATE trial SET configuration = configuration || char(0) || 'x'", false},
+    {"UPDATE trial SET message = CAST(x'ff' AS TEXT)", false},          // no UTF-8
+    {"UPDATE trial SET configuration = 'direct:' WHERE id = 1", false}, // would be another one than `direct`
     {"UPDATE winner SET variant = '{}'", false},
     {"UPDATE winner SET variant = '{' || hex(zeroblob(1000000))", false},
     {"UPDATE winner SET variant = json_set(variant, '$.launches[0].blocks[1]', 0)", false},

@@ -5,6 +5,7 @@
 #   make demo       installs what is missing, builds, tunes a few problems and shows the result
 #   make install    program, library, header, pkg-config file and manual pages, to DESTDIR/PREFIX (default /usr/local);
 #                   LIBDIR, INCLUDEDIR, MANDIR override places below PREFIX
+#   make fuzz       runs the fuzz harnesses of tests/fuzz with clang's libFuzzer: MINUTES=60 shared out among them, HARNESS=name for one
 #   make format     clang-format over the C sources
 #   V=1 shows commands; SANITIZE=address,undefined builds with sanitizers (in a folder of its own); WERROR=1 as CI does
 
@@ -48,6 +49,7 @@ TEMPLATES := $(sort $(wildcard templates/*.lua templates/*.kernel templates/*.h 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBRARY_OBJECTS := $(call object,$(LIBRARY_SOURCES)) $(BUILD)/embedded_templates.o $(BUILD)/embedded_schema.o
 UNIT_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(UNIT_SOURCES))
+FUZZ_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 
 VERSION := $(shell sed -n 's/.*GT_VERSION "\(.*\)".*/\1/p' base/version.h)
 SONAME := libgathertune.so.$(firstword $(subst ., ,$(VERSION)))
@@ -115,11 +117,28 @@ $(BUILD)/embedded_schema.c: cache/schema.sql
 	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/  "/; s/$$/\\n"/' $<; echo ';') > $@
 
 # Tests: every tests/unit/test_*.c and tests/contract/test_*.c is a program of its own.
-tests: $(UNIT_PROGRAMS) all $(EXAMPLES)
+tests: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) all $(EXAMPLES)
 
 $(UNIT_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libgathertune-internal.a
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+# Fuzz harnesses: every tests/fuzz/fuzz_*.c is one, a program that feeds it its corpus or, by `make fuzz`, one that makes up inputs.
+FUZZ_SHARED := $(call object,tests/fuzz/fuzz.c tests/fuzz/database.c $(filter-out cli/main.c,$(CLI_SOURCES)))
+FUZZ_DRIVER ?= $(call object,tests/fuzz/replay.c)
+
+$(FUZZ_PROGRAMS): $(BUILD)/%: $(BUILD)/%.o $(FUZZ_SHARED) $(filter %.o,$(FUZZ_DRIVER)) $(BUILD)/libgathertune-internal.a
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(filter-out %.o,$(FUZZ_DRIVER)) -o $@ $^ $(LIBS)
+
+MINUTES ?= 60
+fuzz:
+	@command -v clang >/dev/null || { echo "make: fuzzing needs clang with its run-time libraries (Debian: apt-get install clang)" >&2; exit 1; }
+	@+$(MAKE) --no-print-directory BUILD=build-fuzz CC=clang SANITIZE=fuzzer-no-link,address,undefined FUZZ_DRIVER=-fsanitize=fuzzer fuzz-programs
+	@BUILD=build-fuzz MINUTES=$(MINUTES) HARNESS=$(HARNESS) tests/fuzz/run.sh
+
+fuzz-programs: $(FUZZ_PROGRAMS)
+.PHONY: fuzz fuzz-programs
 
 # Benchmarks of the library, run by hand: make build/bench/lookup
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libgathertune-internal.a $(BUILD)/gathertune
@@ -170,7 +189,7 @@ format:
 	clang-format -i $(shell git ls-files '*.c' '*.h' ':!templates' 2>/dev/null)
 
 clean:
-	rm -rf build build-sanitize
+	rm -rf build build-sanitize build-fuzz
 
 .PHONY: check-built gfx942-tests
--include $(patsubst %.o,%.d,$(call object,$(LIBRARY_SOURCES) $(CLI_SOURCES) $(UNIT_SOURCES)))
+-include $(patsubst %.o,%.d,$(call object,$(LIBRARY_SOURCES) $(CLI_SOURCES) $(UNIT_SOURCES) $(wildcard tests/fuzz/*.c)))

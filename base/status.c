@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const struct {
   const char *name, *text;
 } statuses[] = {
@@ -36,6 +38,7 @@ gt_status gt_fail(gt_error *error, gt_status status, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  gt_utf8_make_line(text);
   memcpy(error->text, text, sizeof text);
   error->status = status;
   return status;

@@ -43,7 +43,8 @@ const char *gt_status_text(gt_status status);
 // The status that gt_status_name() names, or GT_FAILED when none has that name.
 gt_status gt_status_from_name(const char *name);
 
-// Fills *error (when not NULL) and returns `status`, so that a function can end with `return gt_fail(...)`.
+// Fills *error (when not NULL) with one line, whatever the arguments hold (gt_utf8_make_line), and returns
+// `status`, so that a function can end with `return gt_fail(...)`.
 gt_status gt_fail(gt_error *error, gt_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

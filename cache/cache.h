@@ -159,6 +159,33 @@ gt_status gt_cache_each_recheck(gt_cache *cache,
                                               const char *rechecked_at, const gt_recheck *recheck),
                                 void *context, gt_error *error);
 
+// What came of the check of a stale winner: one whose template or compiler is another one than when it was tuned. It was compiled as
+// the present ones make it, and checked as a trial is.
+typedef struct {
+  char *configuration;
+  char source_hash[GT_HASH_SIZE]; // of what it rendered to then
+  gt_outcome outcome;
+  char *message;    // why it failed, empty for ok
+  char *checked_at; // UTC, ISO 8601; not looked at when it is stored
+} gt_stale_check;
+void gt_stale_check_free(gt_stale_check *check); // frees what it owns; harmless on a zeroed one
+
+gt_status gt_cache_put_stale_check(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                   const gt_stale_check *check, gt_error *error);
+// The latest check of these kernels on any device of this GPU model with the same software (driver, runtime, compiler), for
+// whatever problem; GT_NOT_FOUND when there was none.
+gt_status gt_cache_get_stale_check(gt_cache *cache, const gt_fingerprint *device, const char *configuration,
+                                   const char *source_hash, gt_stale_check *check, gt_error *error);
+
+// A check, and where it was made.
+typedef struct {
+  const gt_stale_check *check;
+  const char *model, *problem, *driver, *compiler;
+} gt_stale_checked;
+// Every check, by model, problem and time.
+gt_status gt_cache_each_stale_check(gt_cache *cache, void (*visit)(void *context, const gt_stale_checked *checked),
+                                    void *context, gt_error *error);
+
 // Stores the winner and its code object, replacing an earlier one of the same problem and model.
 gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                               const gt_winner *winner, gt_error *error);
@@ -192,6 +219,10 @@ typedef struct {
   const char *at;          // UTC, ISO 8601
   char host[GT_HOST_SIZE]; // name of the machine; empty when it is not known
 } gt_record;
+
+// The name of this machine, and the present time, as trials have them.
+#define GT_UTC_SIZE 32
+void gt_cache_here_and_now(char host[GT_HOST_SIZE], char utc[GT_UTC_SIZE]);
 
 // Calls `visit` for everything in the cache, in no particular order, until one returns another status than GT_OK, which ends it.
 // Winners come with their code objects, whose hashes are verified (GT_CORRUPT).

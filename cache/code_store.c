@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,8 +20,7 @@
 #define TEXT(x) TEXT_OF(x)
 
 // A crash of the machine may damage the file, which costs nothing but compilations: no waiting for the disk.
-static const char pragmas[] =
-    "PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE; PRAGMA cell_size_check = ON";
+static const char pragmas[] = "PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE";
 static const char schema[] = "BEGIN IMMEDIATE;"
                              "PRAGMA application_id = " TEXT(APPLICATION_ID) "; PRAGMA user_version = " TEXT(
                                  VERSION) ";"
@@ -34,13 +34,13 @@ static const char schema[] = "BEGIN IMMEDIATE;"
                                           "CREATE INDEX IF NOT EXISTS object_by_use ON object (used_at);"
                                           "COMMIT";
 
-// X(name, SQL)
+// X(name, SQL). The column `size` says what whoever wrote the file likes; blobs are as long as they are.
 #define STATEMENTS(X)                                                                   \
   X(GET, "SELECT hash, blob FROM object WHERE key = ?1 AND source_hash = ?2")           \
   X(TOUCH, "UPDATE object SET used_at = ?3 WHERE key = ?1 AND source_hash = ?2")        \
   X(PUT, "INSERT OR REPLACE INTO object (key, source_hash, used_at, hash, size, blob) " \
          "VALUES (?1, ?2, ?3, ?4, length(?5), ?5)")                                     \
-  X(TOTAL, "SELECT coalesce(sum(size), 0) FROM object")                                 \
+  X(TOTAL, "SELECT coalesce(sum(length(blob)), 0) FROM object")                         \
   X(EVICT, "DELETE FROM object WHERE rowid IN "                                         \
            "(SELECT rowid FROM object ORDER BY used_at, rowid LIMIT " EVICTED ")")
 
@@ -96,6 +96,11 @@ static int64_t ask(sqlite3 *db, const char *sql) {
   return answer;
 }
 
+static gt_status refuse(const char *path, gt_error *error) {
+  return gt_fail(error, GT_CORRUPT, "%s: not a store of code objects of this version; it was left as it is",
+                 path);
+}
+
 // Makes the table in an empty file; refuses what is no store of code objects.
 static gt_status identify(sqlite3 *db, const char *path, bool reading, gt_error *error) {
   int64_t tables = ask(db, "SELECT count(*) FROM sqlite_schema");
@@ -104,21 +109,30 @@ static gt_status identify(sqlite3 *db, const char *path, bool reading, gt_error 
   if (tables == 0 && !reading && sqlite3_exec(db, schema, NULL, NULL, NULL) != SQLITE_OK)
     return gt_fail(error, GT_IO, "%s: making the table: %s", path, sqlite3_errmsg(db));
   if (ask(db, "PRAGMA application_id") != APPLICATION_ID || ask(db, "PRAGMA user_version") != VERSION)
-    return gt_fail(error, GT_CORRUPT, "%s: not a store of code objects of this version; it was left as it is",
-                   path);
+    return refuse(path, error);
   return GT_OK;
+}
+
+// Looks at a file that is there before SQLite does, which might write beside it.
+static gt_status probe(const char *path, bool immutable, gt_error *error) {
+  struct stat info;
+  gt_store_header header;
+  if (stat(path, &info) != 0 || info.st_size == 0) return GT_OK; // it is made, or cannot be opened
+  int code = gt_store_read_header(path, immutable, &header);
+  if (code != SQLITE_OK) return gt_fail(error, GT_IO, "%s: opening: %s", path, sqlite3_errstr(code));
+  if (header.application_id == APPLICATION_ID && header.version == VERSION && !header.write_ahead)
+    return GT_OK;
+  return refuse(path, error);
 }
 
 static gt_status open_store(const char *path, const char *name, int flags, gt_code_store *store,
                             gt_code_store **result, gt_error *error) {
   gt_status status = GT_OK;
   *result = NULL;
+  if ((status = probe(path, flags & SQLITE_OPEN_URI, error)) != GT_OK) goto done;
   int code = sqlite3_open_v2(name, &store->db, flags, NULL);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, BUSY_MS);
-  if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-  if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-  if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+  if (code == SQLITE_OK) code = gt_store_distrust(store->db);
   if (code != SQLITE_OK) status = gt_fail(error, GT_IO, "%s: opening: %s", path, sqlite3_errmsg(store->db));
   if (status == GT_OK) status = identify(store->db, path, store->reading, error);
   if (status == GT_OK && !store->reading && sqlite3_exec(store->db, pragmas, NULL, NULL, NULL) != SQLITE_OK)
@@ -133,6 +147,7 @@ static gt_status open_store(const char *path, const char *name, int flags, gt_co
       store->total = sqlite3_column_int64(store->statements[TOTAL], 0);
     sqlite3_reset(store->statements[TOTAL]);
   }
+done:
   if (status == GT_OK)
     *result = store;
   else

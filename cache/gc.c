@@ -28,12 +28,23 @@ static const char unused_origins[] =
     "AND t.device = origin.device AND t.problem = origin.problem AND t.configuration = origin.configuration) "
     "AND NOT EXISTS (SELECT 1 FROM winner w WHERE of = 1 AND w.device = origin.device "
     "AND w.problem = origin.problem AND json_extract(w.variant, '$.configuration') = origin.configuration)";
-static const char unused_problems[] =
-    "DELETE FROM problem WHERE :before IS NOT NULL AND id NOT IN (SELECT problem FROM trial) "
-    "AND id NOT IN (SELECT problem FROM winner) AND id NOT IN (SELECT problem FROM recheck)";
-static const char unused_devices[] =
-    "DELETE FROM device WHERE :before IS NOT NULL AND id NOT IN (SELECT device FROM trial) "
-    "AND id NOT IN (SELECT device FROM winner) AND id NOT IN (SELECT device FROM recheck)";
+// Of winners that are gone from here, or were tuned again since. One without a winner here is of a stale winner in
+// a cache below this one: it stays until its age removes it.
+static const char unused_stale_checks[] =
+    "DELETE FROM stale_check WHERE :before IS NOT NULL AND EXISTS (SELECT 1 FROM winner w "
+    "JOIN device d ON d.id = stale_check.device WHERE w.model = d.model AND w.problem = stale_check.problem "
+    "AND w.tuned_at > stale_check.checked_at)";
+static const char old_stale_checks[] = "DELETE FROM stale_check WHERE checked_at < :before";
+#define UNUSED(table, column)                                                                         \
+  "DELETE FROM " table " WHERE :before IS NOT NULL AND id NOT IN (SELECT " column " FROM trial) "     \
+  "AND id NOT IN (SELECT " column " FROM winner) AND id NOT IN (SELECT " column " FROM recheck)"
+// The second of each pair: where there are checks of stale winners.
+static const char *const unused_problems[] = {
+    UNUSED("problem", "problem"),
+    UNUSED("problem", "problem") " AND id NOT IN (SELECT problem FROM stale_check)"};
+static const char *const unused_devices[] = {
+    UNUSED("device", "device"),
+    UNUSED("device", "device") " AND id NOT IN (SELECT device FROM stale_check)"};
 static const char unused_models[] =
     "DELETE FROM model WHERE :before IS NOT NULL AND id NOT IN (SELECT model FROM device)";
 
@@ -70,13 +81,19 @@ static gt_status used_bytes(gt_cache *cache, int64_t *bytes, gt_error *error) {
   return status;
 }
 
+#define COUNT_TABLE(name) "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '" name "'"
+
 static gt_status remove_unused(gt_cache *cache, gt_gc_counts *counts, gt_error *error) {
-  int64_t origins = 0, models = 0;
-  gt_status status = ask(cache, "SELECT count(*) FROM sqlite_schema WHERE name = 'origin'", &origins, error);
+  int64_t origins = 0, stale_checks = 0, models = 0;
+  gt_status status = ask(cache, COUNT_TABLE("origin"), &origins, error);
+  if (status == GT_OK) status = ask(cache, COUNT_TABLE("stale_check"), &stale_checks, error);
   if (status == GT_OK) status = run(cache, unused_codes, "", &counts->codes, error);
   if (status == GT_OK && origins) status = run(cache, unused_origins, "", &counts->origins, error);
-  if (status == GT_OK) status = run(cache, unused_problems, "", &counts->problems, error);
-  if (status == GT_OK) status = run(cache, unused_devices, "", &counts->devices, error);
+  if (status == GT_OK && stale_checks)
+    status = run(cache, unused_stale_checks, "", &counts->stale_checks, error);
+  if (status == GT_OK)
+    status = run(cache, unused_problems[stale_checks > 0], "", &counts->problems, error);
+  if (status == GT_OK) status = run(cache, unused_devices[stale_checks > 0], "", &counts->devices, error);
   if (status == GT_OK) status = run(cache, unused_models, "", &models, error);
   return status;
 }
@@ -86,12 +103,16 @@ static gt_status collect(gt_cache *cache, const gt_gc_options *options, gt_gc_co
   gt_status status = GT_OK;
   if (options->older_than_days > 0) {
     char before[GT_UTC_SIZE];
+    int64_t stale_checks = 0;
     time_t then = time(NULL) - (time_t)(options->older_than_days * 86400);
     struct tm parts;
     gmtime_r(&then, &parts);
     strftime(before, sizeof before, "%Y-%m-%dT%H:%M:%SZ", &parts);
     status = run(cache, old_trials, before, &counts->trials, error);
     if (status == GT_OK) status = run(cache, old_rechecks, before, &counts->rechecks, error);
+    if (status == GT_OK) status = ask(cache, COUNT_TABLE("stale_check"), &stale_checks, error);
+    if (status == GT_OK && stale_checks)
+      status = run(cache, old_stale_checks, before, &counts->stale_checks, error);
   }
   if (status == GT_OK) status = remove_unused(cache, counts, error);
   if (status == GT_OK) status = used_bytes(cache, &counts->bytes_after, error);
@@ -116,6 +137,8 @@ gt_status gt_cache_collect(gt_cache *cache, const gt_gc_options *options, gt_gc_
   if (status == GT_OK) status = ask(cache, "PRAGMA page_size", &size, error);
   counts->bytes_before = pages * size;
   if (status == GT_OK) status = collect(cache, options, counts, error);
+  // Giving pages back copies everything, and would find damage only when the change is made.
+  if (status == GT_OK) status = gt_cache_verify(cache, error);
   if (options->dry_run) {
     gt_cache_end(cache, GT_INTERRUPTED, NULL); // any status but GT_OK undoes it
     return status;
@@ -128,7 +151,7 @@ gt_status gt_cache_collect(gt_cache *cache, const gt_gc_options *options, gt_gc_
 }
 
 gt_status gt_cache_verify(gt_cache *cache, gt_error *error) {
-  static const char *const checks[] = {"PRAGMA quick_check(1)", "PRAGMA foreign_key_check"};
+  static const char *const checks[] = {"PRAGMA integrity_check(1)", "PRAGMA foreign_key_check"};
   for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
     gt_query query = {.cache = cache, .private = true};
     bool row;
@@ -136,12 +159,8 @@ gt_status gt_cache_verify(gt_cache *cache, gt_error *error) {
     gt_status status = gt_query_step(&query, &row, error);
     const char *text = status == GT_OK && row ? gt_column_text(&query) : "ok";
     if (status == GT_OK && strcmp(text, "ok") != 0) {
-      char *line = gt_strdup(text); // SQLite's findings have several
-      for (char *c = line; *c; c++)
-        if (*c == '\n') *c = ' ';
       status = gt_fail(error, GT_CORRUPT, "%s: %s%.200s", cache->path,
-                       i == 0 ? "" : "a row refers to one that is not there, in ", line);
-      free(line);
+                       i == 0 ? "" : "a row refers to one that is not there, in ", text);
     }
     gt_query_end(&query);
     if (status != GT_OK) return status;

@@ -5,13 +5,13 @@
 #include "cache/cache.h"
 
 typedef struct {
-  double older_than_days; // removes trials and rechecks that are older; 0: none for their age. Up to 10000
+  double older_than_days; // removes trials, rechecks and checks of stale winners that are older; 0: none for their age. Up to 10000
   int64_t most_bytes;     // removes the oldest trials until the file is no larger; 0: no bound
   bool dry_run;
 } gt_gc_options;
 
 typedef struct {
-  int64_t trials, rechecks, codes, problems, devices, origins; // removed
+  int64_t trials, rechecks, stale_checks, codes, problems, devices, origins; // removed
   int64_t bytes_before, bytes_after;                 // of the file
 } gt_gc_counts;
 

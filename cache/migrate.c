@@ -1,5 +1,6 @@
 // Files of older versions. One that is written becomes the present version; one that is only read stays as it
 // is, and what is read is a copy in memory.
+#include "cache/gc.h"
 #include "cache/store.h"
 
 // Each step makes version i + 2 of version i + 1. What it makes must be what schema.sql makes.
@@ -51,7 +52,7 @@ static int copy_to_memory(gt_cache *cache) {
   }
   sqlite3_close(cache->db);
   cache->db = copy;
-  return gt_store_distrust(cache);
+  return gt_store_distrust(cache->db);
 }
 
 static int read_version(gt_cache *cache, int64_t *version) {
@@ -75,7 +76,7 @@ static gt_status fail(gt_cache *cache, int code, gt_error *error) {
 
 gt_status gt_store_migrate(gt_cache *cache, gt_error *error) {
   int code;
-  if (cache->mode == GT_CACHE_READ) {
+  if (cache->mode != GT_CACHE_WRITE) {
     code = copy_to_memory(cache);
     if (code == SQLITE_OK) code = take_steps(cache);
     return code == SQLITE_OK ? GT_OK : fail(cache, code, error);
@@ -84,5 +85,8 @@ gt_status gt_store_migrate(gt_cache *cache, gt_error *error) {
   if (status != GT_OK) return status;
   code = take_steps(cache);
   if (code != SQLITE_OK) status = fail(cache, code, error);
+  // A file that is no cache after all, or is damaged, stays as it is.
+  if (status == GT_OK) status = gt_store_prepare(cache, error);
+  if (status == GT_OK) status = gt_cache_verify(cache, error);
   return gt_store_end(cache, status, error);
 }

@@ -74,6 +74,7 @@ gt_status gt_origin_read(gt_query *query, gt_origin_of of, const char *configura
   gt_fingerprint *device = &record->device;
   *device = (gt_fingerprint){0};
   copy(query, device->backend, sizeof device->backend);
+  if (!device->backend[0]) gt_column_bad(query);
   copy(query, device->name, sizeof device->name);
   copy(query, device->arch, sizeof device->arch);
   device->compute_units = (int)gt_column_int(query, 0, INT_MAX);

@@ -1,7 +1,12 @@
 #include "cache/query.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "generator/configuration.h"
 
 const char *const gt_sql_text[GT_SQL_COUNT_OF_STATEMENTS] = {
 #define X(name, sql) sql,
@@ -38,7 +43,14 @@ static void keep(gt_query *query, int code) {
 }
 
 void gt_bind_text(gt_query *query, const char *name, const char *value) {
-  keep(query, sqlite3_bind_text(query->statement, parameter(query, name), value, -1, SQLITE_STATIC));
+  if (!value || gt_is_utf8(value)) {
+    keep(query, sqlite3_bind_text(query->statement, parameter(query, name), value, -1, SQLITE_STATIC));
+    return;
+  }
+  char *repaired = gt_strdup(value); // compilers and drivers say what they like
+  gt_utf8_repair(repaired);
+  keep(query, sqlite3_bind_text(query->statement, parameter(query, name), repaired, -1, SQLITE_TRANSIENT));
+  free(repaired);
 }
 
 void gt_bind_blob(gt_query *query, const char *name, const void *value, size_t size) {
@@ -97,8 +109,9 @@ const char *gt_column_text_or_null(gt_query *query) {
   int type = sqlite3_column_type(query->statement, column);
   if (type == SQLITE_NULL) return NULL;
   const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(query->statement, column) : NULL;
-  // A zero inside of a text would hide the rest of it.
-  if (text && strlen(text) == (size_t)sqlite3_column_bytes(query->statement, column)) return text;
+  // A zero inside of a text would hide the rest of it; and what is no UTF-8 could not be exported.
+  if (text && strlen(text) == (size_t)sqlite3_column_bytes(query->statement, column) && gt_is_utf8(text))
+    return text;
   gt_column_bad(query);
   return "";
 }
@@ -108,6 +121,27 @@ const char *gt_column_text(gt_query *query) {
   if (text) return text;
   gt_column_bad(query);
   return "";
+}
+
+bool gt_is_utc(const char *text) {
+  static const char form[] = "0000-00-00T00:00:00Z";
+  size_t i = 0;
+  for (; form[i] && text[i]; i++)
+    if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]) return false;
+  return form[i] == text[i];
+}
+
+const char *gt_column_utc(gt_query *query) {
+  const char *text = gt_column_text(query);
+  if (gt_is_utc(text)) return text;
+  gt_column_bad(query);
+  return "0000-00-00T00:00:00Z";
+}
+
+const char *gt_column_configuration(gt_query *query) {
+  const char *text = gt_column_text(query);
+  if (!gt_is_configuration(text)) gt_column_bad(query);
+  return text;
 }
 
 int64_t gt_column_int(gt_query *query, int64_t least, int64_t most) {

@@ -20,7 +20,8 @@ typedef struct {
 gt_query gt_query_begin(gt_cache *cache, gt_sql sql);
 void gt_query_end(gt_query *query);
 
-// `name` is as in the statement's text, ":name". Texts and blobs must live until the query ends.
+// `name` is as in the statement's text, ":name". What is no UTF-8 in a text becomes question marks. Texts and
+// blobs must live until the query ends.
 void gt_bind_text(gt_query *query, const char *name, const char *value); // NULL is SQL's NULL
 void gt_bind_blob(gt_query *query, const char *name, const void *value, size_t size);
 void gt_bind_int(gt_query *query, const char *name, int64_t value);
@@ -35,11 +36,14 @@ gt_status gt_query_run(gt_query *query, gt_error *error);
 // number).
 const char *gt_column_text(gt_query *query);         // valid until the next step
 const char *gt_column_text_or_null(gt_query *query); // NULL for SQL's NULL
+const char *gt_column_configuration(gt_query *query); // a text as gt_is_configuration wants it
+const char *gt_column_utc(gt_query *query);           // a text as gt_is_utc wants it
 int64_t gt_column_int(gt_query *query, int64_t least, int64_t most);
 double gt_column_real(gt_query *query);                    // as gt_is_time
 const void *gt_column_blob(gt_query *query, size_t *size); // valid until the next step
 void gt_column_bad(gt_query *query); // marks the column that was just read, which only the caller can judge
 
+bool gt_is_utc(const char *text); // of the form "2025-01-31T12:00:00Z": times of day are compared as texts
 bool gt_is_time(double value); // finite, not negative: what every real number in the cache is
 
 // GT_CORRUPT, naming the column, when one was bad.

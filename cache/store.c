@@ -18,6 +18,8 @@ enum {
   BUSY_MS = 10000,
   READER_BUSY_MS = 2000,
   HEADER_SIZE = 100,
+  WRITE_VERSION_AT = 18,
+  READ_VERSION_AT = 19,
   USER_VERSION_AT = 60,
   APPLICATION_ID_AT = 68
 };
@@ -107,28 +109,42 @@ static int32_t big_endian(const unsigned char *bytes) {
   return (int32_t)((uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3]);
 }
 
-// Looks at the header of an existing file before SQLite does: SQLite would roll back a foreign file's journal
-// or fold in its log. It is read through SQLite's own handle, since closing another one would drop the locks
-// that this process may hold on the file.
-static gt_status probe(gt_cache *cache, gt_error *error) {
-  unsigned char header[HEADER_SIZE] = {0};
+// It is read through SQLite's own handle, since closing another one would drop the locks that this process
+// may hold on the file.
+int gt_store_read_header(const char *path, bool immutable, gt_store_header *header) {
+  unsigned char bytes[HEADER_SIZE] = {0};
+  sqlite3 *db = NULL;
   sqlite3_file *file = NULL;
   sqlite3_int64 size = 0;
-  int code = connect_to(cache->path, cache->mode == GT_CACHE_IMMUTABLE ? GT_CACHE_IMMUTABLE : GT_CACHE_READ,
-                        &cache->db);
-  if (code == SQLITE_OK) code = sqlite3_file_control(cache->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  *header = (gt_store_header){0};
+  int code = connect_to(path, immutable ? GT_CACHE_IMMUTABLE : GT_CACHE_READ, &db);
+  if (code == SQLITE_OK) code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
   if (code == SQLITE_OK && (!file || !file->pMethods)) code = SQLITE_CANTOPEN;
   if (code == SQLITE_OK) code = file->pMethods->xFileSize(file, &size);
-  if (code == SQLITE_OK && size >= HEADER_SIZE) code = file->pMethods->xRead(file, header, HEADER_SIZE, 0);
-  gt_status status = code == SQLITE_OK ? GT_OK : gt_store_fail(cache, code, "opening", error);
-  sqlite3_close(cache->db);
-  cache->db = NULL;
-  if (status != GT_OK) return status;
-  if (memcmp(header, "SQLite format 3", 16) != 0 ||
-      big_endian(header + APPLICATION_ID_AT) != GT_SCHEMA_APPLICATION_ID)
-    return refuse(cache->path, error);
-  int32_t version = big_endian(header + USER_VERSION_AT);
-  return version > GT_SCHEMA_VERSION ? refuse_newer(cache->path, version, error) : GT_OK;
+  if (code == SQLITE_OK && size >= HEADER_SIZE) code = file->pMethods->xRead(file, bytes, HEADER_SIZE, 0);
+  sqlite3_close(db);
+  if (code != SQLITE_OK || memcmp(bytes, "SQLite format 3", 16) != 0) return code;
+  header->application_id = big_endian(bytes + APPLICATION_ID_AT);
+  header->version = big_endian(bytes + USER_VERSION_AT);
+  header->write_ahead = bytes[WRITE_VERSION_AT] > 1 || bytes[READ_VERSION_AT] > 1;
+  return SQLITE_OK;
+}
+
+// Looks at the header of an existing file before SQLite does: SQLite would roll back a foreign file's journal
+// or fold in its log, and make a log and shared memory beside a file that says it has one.
+static gt_status probe(gt_cache *cache, gt_error *error) {
+  gt_store_header header;
+  int code = gt_store_read_header(cache->path, cache->mode == GT_CACHE_IMMUTABLE, &header);
+  if (code != SQLITE_OK) return gt_store_fail(cache, code, "opening", error);
+  if (header.application_id != GT_SCHEMA_APPLICATION_ID) return refuse(cache->path, error);
+  if (header.version > GT_SCHEMA_VERSION) return refuse_newer(cache->path, header.version, error);
+  if (header.write_ahead)
+    return gt_fail(
+        error, GT_CORRUPT,
+        "%s: another program has put it into write-ahead logging, in which nothing can be read without "
+        "writing beside it; it was left as it is: sqlite3 FILE 'PRAGMA journal_mode = DELETE' undoes that",
+        cache->path);
+  return GT_OK;
 }
 
 // Says whether there is anything in the file, and makes the folders for one that is to be written.
@@ -157,8 +173,7 @@ int gt_store_ask(sqlite3 *db, const char *sql, int64_t *answer) {
   return code == SQLITE_ROW ? final : code == SQLITE_DONE ? SQLITE_ERROR : code;
 }
 
-int gt_store_distrust(gt_cache *cache) {
-  sqlite3 *db = cache->db;
+int gt_store_distrust(sqlite3 *db) {
   int code = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   if (code == SQLITE_OK) code = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   if (code == SQLITE_OK) code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -166,10 +181,6 @@ int gt_store_distrust(gt_cache *cache) {
   if (code == SQLITE_OK) code = sqlite3_exec(db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
   // Nothing that this program writes is nearly as long; a schema may make more out of a few bytes.
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, GT_VALUE_MOST);
-  if (code == SQLITE_OK && cache->mode == GT_CACHE_WRITE)
-    code = sqlite3_exec(db,
-                        "PRAGMA foreign_keys = ON; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL",
-                        NULL, NULL, NULL);
   return code;
 }
 
@@ -224,8 +235,9 @@ static gt_status identify(gt_cache *cache, gt_error *error) {
   return version < GT_SCHEMA_VERSION ? gt_store_migrate(cache, error) : GT_OK;
 }
 
-static gt_status prepare(gt_cache *cache, gt_error *error) {
+gt_status gt_store_prepare(gt_cache *cache, gt_error *error) {
   for (int i = 0; i < GT_SQL_COUNT_OF_STATEMENTS; i++) {
+    if (cache->statements[i]) continue;
     int code = sqlite3_prepare_v3(cache->db, gt_sql_text[i], -1, SQLITE_PREPARE_PERSISTENT,
                                   &cache->statements[i], NULL);
     if ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_AUTH) // a table or a column is not there
@@ -255,7 +267,11 @@ gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result,
   if (status != GT_OK) goto done;
 
   int code = connect_to(path, mode, &cache->db);
-  if (code == SQLITE_OK) code = gt_store_distrust(cache);
+  if (code == SQLITE_OK) code = gt_store_distrust(cache->db);
+  if (code == SQLITE_OK && mode == GT_CACHE_WRITE)
+    code = sqlite3_exec(cache->db,
+                        "PRAGMA foreign_keys = ON; PRAGMA journal_mode = DELETE; PRAGMA synchronous = NORMAL",
+                        NULL, NULL, NULL);
   if (code != SQLITE_OK) {
     status = gt_store_fail(cache, code, "opening", error);
     goto done;
@@ -265,7 +281,7 @@ gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result,
   if (status == GT_OK && empty)
     status = mode == GT_CACHE_WRITE ? create(cache, error) : refuse_empty(path, error);
   if (status == GT_OK) status = identify(cache, error);
-  if (status == GT_OK) status = prepare(cache, error);
+  if (status == GT_OK) status = gt_store_prepare(cache, error);
 
 done:;
   bool locked = status != GT_OK && is_locked(cache->failure);

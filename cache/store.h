@@ -32,6 +32,14 @@ gt_status gt_store_begin(gt_cache *cache, gt_error *error);
 // Ends it: commits when `status` is GT_OK, else rolls back and keeps *error. Returns the final status.
 gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error);
 
+// What an existing file says of itself in its first bytes; all 0 when it is no SQLite file. An SQLite result
+// code.
+typedef struct {
+  int32_t application_id, version;
+  bool write_ahead; // it has, or is to have, a log and shared memory beside it
+} gt_store_header;
+int gt_store_read_header(const char *path, bool immutable, gt_store_header *header);
+
 // For sqlite3_open_v2 with SQLITE_OPEN_URI: a new string.
 char *gt_store_immutable_name(const char *path);
 
@@ -42,13 +50,15 @@ int gt_store_recover(const gt_cache *cache);
 // One number that a statement without values answers. An SQLite result code.
 int gt_store_ask(sqlite3 *db, const char *sql, int64_t *answer);
 // The file comes from anyone: its schema may run nothing of its own. An SQLite result code.
-int gt_store_distrust(gt_cache *cache);
+int gt_store_distrust(sqlite3 *db);
+
+// Compiles the statements that are not compiled yet. GT_CORRUPT when the tables are not those of a cache.
+gt_status gt_store_prepare(gt_cache *cache, gt_error *error);
 
 // Brings a file of an older version to the present one (migrate.c). Where the cache is only read, a copy of
 // it in memory takes the file's place.
 gt_status gt_store_migrate(gt_cache *cache, gt_error *error);
 
-#define GT_UTC_SIZE 32
 // The present time, UTC, ISO 8601: "2025-01-31T12:00:00Z".
 void gt_store_utc(char text[GT_UTC_SIZE]);
 

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "cache/origin.h"
 #include "cache/query.h"
+#include "generator/configuration.h"
 
 void gt_trial_free(gt_trial *trial) {
   free(trial->configuration);
@@ -100,7 +101,7 @@ static gt_status find_keys(gt_cache *cache, const gt_fingerprint *device, const 
 
 static gt_status read_trial(gt_query *query, gt_trial *trial, gt_error *error) {
   *trial = (gt_trial){0};
-  trial->configuration = gt_strdup(gt_column_text(query));
+  trial->configuration = gt_strdup(gt_column_configuration(query));
   const char *hash = gt_column_text(query);
   if (is_hash(hash))
     strcpy(trial->source_hash, hash);
@@ -121,6 +122,9 @@ static gt_status read_trial(gt_query *query, gt_trial *trial, gt_error *error) {
 static gt_status validate(const gt_trial *trial, gt_error *error) {
   if (!trial->configuration || !trial->configuration[0])
     return gt_fail(error, GT_USAGE, "a trial without a configuration cannot be stored");
+  if (!gt_is_configuration(trial->configuration))
+    return gt_fail(error, GT_USAGE, "the trial of %s cannot be stored: that is no configuration",
+                   trial->configuration);
   bool good = is_hash(trial->source_hash) && (unsigned)trial->outcome <= GT_OUTCOME_TIMEOUT &&
               gt_is_time(trial->median_us) && gt_is_time(trial->spread_us) && gt_is_time(trial->compile_ms) &&
               trial->registers >= -1 && trial->lds_bytes >= -1 && trial->scratch_bytes >= -1 &&
@@ -145,11 +149,15 @@ static gt_status put(gt_cache *cache, int64_t device, int64_t problem, const gt_
   return gt_query_run(&query, error);
 }
 
+void gt_cache_here_and_now(char host[GT_HOST_SIZE], char utc[GT_UTC_SIZE]) {
+  gt_store_utc(utc);
+  gt_host(host);
+}
+
 gt_status gt_cache_put_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                              const gt_trial *trial, gt_error *error) {
   char now[GT_UTC_SIZE], host[GT_HOST_SIZE];
-  gt_store_utc(now);
-  gt_host(host);
+  gt_cache_here_and_now(host, now);
   return gt_cache_put_trial_record(cache, device, problem, trial, now, host, error);
 }
 
@@ -282,7 +290,7 @@ gt_status gt_cache_each_quarantined(gt_cache *cache,
     found.pci_id = gt_column_text(&query);
     found.driver = gt_column_text(&query);
     found.compiler = gt_column_text(&query);
-    found.tried_at = gt_column_text(&query);
+    found.tried_at = gt_column_utc(&query);
     status = gt_query_check(&query, error);
     if (status == GT_OK) visit(context, &found);
     gt_trial_free(&trial);
@@ -328,7 +336,7 @@ gt_status gt_cache_put_recheck(gt_cache *cache, const gt_fingerprint *device, co
 static gt_status read_recheck(gt_query *query, gt_recheck *recheck, gt_error *error) {
   gt_trial *trial = &recheck->trial;
   *recheck = (gt_recheck){.trial = {.registers = -1, .lds_bytes = -1, .scratch_bytes = -1}};
-  trial->configuration = gt_strdup(gt_column_text(query));
+  trial->configuration = gt_strdup(gt_column_configuration(query));
   read_outcome(query, trial);
   recheck->default_us = gt_column_real(query);
   recheck->stored_us = gt_column_real(query);
@@ -348,7 +356,7 @@ gt_status gt_cache_each_recheck(gt_cache *cache,
     if (status != GT_OK || !row) break;
     gt_recheck recheck;
     status = read_recheck(&query, &recheck, error);
-    const char *at = gt_column_text(&query), *problem = gt_column_text(&query),
+    const char *at = gt_column_utc(&query), *problem = gt_column_text(&query),
                *model = gt_column_text(&query);
     if (status == GT_OK) status = gt_query_check(&query, error);
     if (status == GT_OK) visit(context, model, problem, at, &recheck);
@@ -375,7 +383,7 @@ gt_status gt_cache_each_trial_record(gt_cache *cache,
     status = read_trial(&query, &trial, error);
     if (status != GT_OK) break;
     record.problem = gt_column_text(&query);
-    record.at = gt_column_text(&query);
+    record.at = gt_column_utc(&query);
     status = gt_origin_read(&query, GT_ORIGIN_TRIAL, trial.configuration, &record, error);
     if (status == GT_OK) status = visit(context, &record, &trial, error);
     gt_trial_free(&trial);

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "cache/origin.h"
 #include "cache/query.h"
+#include "generator/configuration.h"
 
 enum { WINNER_COLUMNS = 13 }; // of GT_WINNER_COLUMNS
 
@@ -43,9 +44,9 @@ static bool parse_ties(const char *text, gt_winner *winner) {
     const json_t *tie = json_array_get(array, i), *registers = json_object_get(tie, "registers");
     const char *configuration = json_string_value(json_object_get(tie, "configuration"));
     const json_t *us = json_object_get(tie, "median_us");
-    good = configuration && json_is_number(us) && gt_is_time(json_number_value(us)) &&
-           json_is_integer(registers) && json_integer_value(registers) >= -1 &&
-           json_integer_value(registers) <= INT_MAX;
+    good = configuration && gt_is_configuration(configuration) && json_is_number(us) &&
+           gt_is_time(json_number_value(us)) && json_is_integer(registers) &&
+           json_integer_value(registers) >= -1 && json_integer_value(registers) <= INT_MAX;
     if (good)
       winner->ties[winner->n_ties++] =
           (gt_tie){gt_strdup(configuration), json_number_value(us), (int)json_integer_value(registers)};
@@ -78,12 +79,13 @@ static gt_status read_winner(gt_query *query, bool with_code, gt_winner *winner,
   winner->device = gt_strdup(gt_column_text(query));
   if (!parse_variant(gt_column_text(query), &winner->variant)) gt_column_bad(query);
   winner->median_us = gt_column_real(query);
+  if (winner->median_us == 0) gt_column_bad(query);
   winner->spread_us = gt_column_real(query);
   winner->default_us = gt_column_real(query);
   winner->stream_us = gt_column_real(query);
   winner->compiler = gt_strdup(gt_column_text(query));
   winner->driver = gt_strdup(gt_column_text(query));
-  winner->tuned_at = gt_strdup(gt_column_text(query));
+  winner->tuned_at = gt_strdup(gt_column_utc(query));
   if (!parse_ties(gt_column_text(query), winner)) gt_column_bad(query);
   const char *hash = gt_column_text_or_null(query);
   if (hash) {
@@ -273,11 +275,11 @@ static gt_status validate(const gt_winner *winner, const char *code_hash, gt_err
     return gt_fail(error, GT_USAGE, "a winner without a configuration cannot be stored");
   const char *name = winner->variant.configuration;
   for (size_t i = 0; i < winner->n_ties; i++)
-    if (!winner->ties[i].configuration || !gt_is_time(winner->ties[i].median_us) ||
-        winner->ties[i].registers < -1)
+    if (!winner->ties[i].configuration || !gt_is_configuration(winner->ties[i].configuration) ||
+        !gt_is_time(winner->ties[i].median_us) || winner->ties[i].registers < -1)
       return gt_fail(error, GT_USAGE, "the winner %s has a tie that cannot be", name);
-  if (!gt_is_time(winner->median_us) || !gt_is_time(winner->spread_us) || !gt_is_time(winner->default_us) ||
-      !gt_is_time(winner->stream_us))
+  if (!gt_is_time(winner->median_us) || winner->median_us == 0 || !gt_is_time(winner->spread_us) ||
+      !gt_is_time(winner->default_us) || !gt_is_time(winner->stream_us))
     return gt_fail(error, GT_USAGE, "the winner %s has a time that cannot be", name);
   if (winner->code && winner->code_size == 0)
     return gt_fail(error, GT_USAGE, "the winner %s has an empty code object", name);

@@ -13,6 +13,7 @@
 #include "cli/devices.h"
 #include "cli/model.h"
 #include "cli/options.h"
+#include "cli/stale.h"
 #include "exchange/validate.h"
 #include "tuner/wire.h"
 
@@ -117,21 +118,30 @@ static bool is_of_other_software(const report *r, const gt_fingerprint *tuned_on
 }
 
 static gt_status check_entries(report *r, gt_cache *cache, gt_generator *generator, gt_error *error) {
-  size_t stale = 0, refused = 0, other = 0, no_code = 0;
+  size_t stale = 0, refused = 0, other = 0, no_code = 0, failed = 0;
   gt_collection all = {0};
+  gt_kept_checks checks = {0};
   const gt_selection winners = {.no_trials = true};
   gt_status status = gt_collection_read(&all, cache, &winners, 1, error);
+  if (status == GT_OK) status = gt_kept_checks_read(&checks, cache, error);
   for (size_t i = 0; i < all.n_winners && status == GT_OK; i++) {
     const gt_winner *w = &all.winners[i].winner;
     const gt_fingerprint *device = &all.devices[all.winners[i].device];
     gt_problem problem;
     gt_fit fit = GT_FIT_SAME;
+    gt_variant now = {0};
     gt_error why = {0};
     status = gt_problem_parse(w->problem, &problem, error);
     if (status == GT_OK)
       status = gt_fit_of(generator, device, &problem, w->variant.configuration, w->variant.source_hash, &fit,
-                         NULL, &why);
+                         &now, &why);
     if (status != GT_OK && error && why.text[0]) *error = why;
+    const gt_kept_check *check =
+        gt_kept_checks_find(&checks, w->device, w->variant.configuration, now.source_hash, NULL);
+    // A check of the very source and compiler that it was tuned with is of a time in between.
+    bool is_of_now = check && (fit == GT_FIT_STALE || strcmp(check->compiler, w->compiler) != 0);
+    failed += is_of_now && check->check.outcome != GT_OUTCOME_OK;
+    gt_variant_free(&now);
     stale += fit == GT_FIT_STALE;
     refused += fit == GT_FIT_REFUSED;
     other += is_of_other_software(r, device);
@@ -141,11 +151,16 @@ static gt_status check_entries(report *r, gt_cache *cache, gt_generator *generat
     find(r, LEVEL_WARNING, "stale",
          gt_print(
              "%zu of %zu winners were tuned with other templates; %zu of them are not in the search space "
-             "any more. They are served",
+             "any more. They are served, after a check where a program may compile",
              stale + refused, all.n_winners, refused),
          gt_strdup(
              "tune their problems again: gathertune list --stale shows them, gathertune explain PROBLEM tells of "
              "each"));
+  if (status == GT_OK && failed)
+    find(r, LEVEL_WARNING, "checks",
+         gt_print("%zu of %zu winners are stale and failed their check: programs that may compile get the next best",
+                  failed, all.n_winners),
+         gt_strdup("tune their problems again: gathertune list --stale tells what happened"));
   if (status == GT_OK && other)
     find(r, LEVEL_WARNING, "software",
          gt_print(
@@ -158,6 +173,7 @@ static gt_status check_entries(report *r, gt_cache *cache, gt_generator *generat
   if (status == GT_OK && all.n_winners && !stale && !refused && !other)
     find(r, LEVEL_OK, "winners", gt_print("%zu, none of them stale", all.n_winners), NULL);
   gt_collection_free(&all);
+  gt_kept_checks_free(&checks);
   return status;
 }
 

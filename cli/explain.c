@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/options.h"
+#include "cli/stale.h"
 #include "cli/table.h"
 #include "exchange/order.h"
 #include "exchange/validate.h"
@@ -31,12 +32,19 @@ typedef struct {
 typedef struct {
   gt_found found; // what lookup finds
   gt_fit fit;     // of the winner
+  char *compiler; // of the device, where that is not the winner's; else NULL
+  gt_kept_checks checks;
+  const gt_kept_check *check; // of what the winner renders to now; NULL: none, or it is not stale
   evidence evidence;
   char model[320];
 } answer;
 
 static bool is_tuned(const gt_found *found) {
   return found->origin == GT_ORIGIN_EXACT || found->origin == GT_ORIGIN_NEAR;
+}
+
+static bool is_stale(const answer *a) {
+  return a->fit == GT_FIT_STALE || a->compiler;
 }
 
 // --- what there is -----------------------------------------------------------------------------------------
@@ -125,7 +133,8 @@ static const char *verdict(const evidence *e, size_t i) {
 static const char *const fit_names[] = {"current", "stale", "unknown", "refused"};
 static const char *const fit_texts[] = {
     "the templates render the same source today",
-    "stale: a template has changed since; it is served, and tuning it again looks whether it still wins",
+    "stale: a template has changed since; it is served once it was checked, or from its stored code object, and "
+    "the next tuning run looks whether it still wins",
     "whether the templates render the same source today can only be told on the device",
     "stale: its configuration is not in the search space of today's templates; tune the problem again"};
 
@@ -209,6 +218,14 @@ static void print_text(const request *r, const answer *a) {
       gt_ratio(winner->stream_us, winner->median_us, "").text);
   printf("tuned          %s, driver %s, compiler %s\n", winner->tuned_at, winner->driver, winner->compiler);
   printf("templates      %s\n", fit_texts[a->fit]);
+  if (a->compiler)
+    printf("compiler       stale: the device's is %s now\n", a->compiler);
+  if (is_stale(a)) {
+    char *check = gt_kept_check_text(a->check);
+    bool failed = a->check && a->check->check.outcome != GT_OUTCOME_OK;
+    printf("checked        %s%s\n", check, failed ? "; programs that may compile get the next best" : "");
+    free(check);
+  }
   if (!winner->code_size) printf("code object    none: it is compiled when it is used\n");
   print_candidates(e, r->top);
   free(why);
@@ -248,6 +265,8 @@ static void print_json(const request *r, const answer *a) {
     json_object_set_new(json, "compiler", json_string(winner->compiler));
     json_object_set_new(json, "driver", json_string(winner->driver));
     json_object_set_new(json, "templates", json_string(fit_names[a->fit]));
+    json_object_set_new(json, "present_compiler", a->compiler ? json_string(a->compiler) : json_null());
+    json_object_set_new(json, "check", gt_kept_check_json(a->check));
     free(why);
   }
   gt_print_json(json);
@@ -261,13 +280,32 @@ static gt_cache *cache_of(const gt_layers *layers, const gt_found *found) {
   return layers->count ? layers->list[layers->count - 1].cache : NULL;
 }
 
+// Whether the winner is stale, and what came of checking it.
+static gt_status judge(const gt_layers *layers, gt_generator *generator, const gt_fingerprint *device,
+                       const gt_fingerprint *model, const gt_problem *tuned, answer *a, gt_error *error) {
+  const gt_winner *winner = &a->found.winner;
+  gt_variant now = {0};
+  gt_error why = {0};
+  gt_status status = gt_fit_of(generator, model, tuned, winner->variant.configuration,
+                               winner->variant.source_hash, &a->fit, &now, &why);
+  if (status != GT_OK && why.text[0]) *error = why;
+  if (device->compiler[0] && winner->compiler[0] && strcmp(device->compiler, winner->compiler) != 0)
+    a->compiler = gt_strdup(device->compiler);
+  for (size_t i = 0; i < layers->count && status == GT_OK; i++)
+    if (layers->list[i].cache) status = gt_kept_checks_read(&a->checks, layers->list[i].cache, error);
+  if (status == GT_OK && is_stale(a))
+    a->check = gt_kept_checks_find(&a->checks, a->model, winner->variant.configuration, now.source_hash,
+                                   device->compiler);
+  gt_variant_free(&now);
+  return status;
+}
+
 static gt_status look(const request *r, gt_layers *layers, gt_finder *finder, const gt_fingerprint *device,
                       answer *a, gt_error *error) {
   gt_place place = {0};
   gt_generator *generator = NULL;
   gt_problem tuned = r->problem;
   gt_fingerprint model = *device;
-  gt_error why = {0};
   gt_status status =
       gt_find_next(finder, &r->problem, &(gt_find_options){.with_code = false}, &place, &a->found, error);
   if (status == GT_OK) status = gt_finder_generator(finder, &generator, error);
@@ -279,10 +317,7 @@ static gt_status look(const request *r, gt_layers *layers, gt_finder *finder, co
     // Where another model's winner is taken, its trials are the evidence.
     if (status == GT_OK && strcmp(winner->device, a->model) != 0 && !gt_model_parse(winner->device, &model))
       model = *device;
-    if (status == GT_OK)
-      status = gt_fit_of(generator, &model, &tuned, winner->variant.configuration,
-                         winner->variant.source_hash, &a->fit, NULL, &why);
-    if (status != GT_OK && why.text[0]) *error = why;
+    if (status == GT_OK) status = judge(layers, generator, device, &model, &tuned, a, error);
   }
   if (status == GT_OK && cache)
     status = gt_cache_each_trial(cache, &model, &tuned, on_trial, &a->evidence, error);
@@ -319,6 +354,8 @@ static int run(const request *r) {
   for (size_t i = 0; i < a.evidence.count; i++) gt_trial_free(&a.evidence.trials[i]);
   free(a.evidence.trials);
   free(a.evidence.roles);
+  free(a.compiler);
+  gt_kept_checks_free(&a.checks);
   gt_found_free(&a.found);
   gt_finder_close(finder);
   gt_layers_close(&layers);
@@ -342,7 +379,9 @@ int gt_command_explain(int argc, char **argv) {
       .about =
           "Tells why a problem has the configuration that it has: what was tried, how long each took, which "
           "rule decided,\n"
-          "what was borrowed from another batch size, and whether the templates have changed since.",
+          "what was borrowed from another batch size, and whether the templates (with --device: or the compiler) "
+          "have changed since,\n"
+          "and if so, what came of checking what they make of it now.",
       .options = options,
       .takes_problem = true,
       .examples = "  gathertune explain --model MI300X \\\n"

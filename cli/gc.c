@@ -26,16 +26,18 @@ static bool parse_size(const char *text, int64_t *bytes) {
 
 static void report(const gt_gc_options *options, const gt_gc_counts *n, const char *path, bool as_json) {
   if (as_json) {
-    gt_print_json(json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cache", path, "dry_run",
-                            (int)options->dry_run, "trials", (json_int_t)n->trials, "rechecks",
-                            (json_int_t)n->rechecks, "code_objects", (json_int_t)n->codes, "problems",
+    gt_print_json(json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "cache", path,
+                            "dry_run", (int)options->dry_run, "trials", (json_int_t)n->trials, "rechecks",
+                            (json_int_t)n->rechecks, "stale_checks", (json_int_t)n->stale_checks,
+                            "code_objects", (json_int_t)n->codes, "problems",
                             (json_int_t)n->problems, "devices", (json_int_t)n->devices, "bytes_before",
                             (json_int_t)n->bytes_before, "bytes_after", (json_int_t)n->bytes_after));
     return;
   }
-  printf("%s %lld trials, %lld rechecks, %lld code objects, %lld problems and %lld devices; ",
+  printf("%s %lld trials, %lld rechecks, %lld checks of stale winners, %lld code objects, %lld problems and "
+         "%lld devices; ",
          options->dry_run ? "would remove" : "removed", (long long)n->trials, (long long)n->rechecks,
-         (long long)n->codes, (long long)n->problems, (long long)n->devices);
+         (long long)n->stale_checks, (long long)n->codes, (long long)n->problems, (long long)n->devices);
   printf("%s: %s, ", path, gt_bytes((uint64_t)n->bytes_before).text);
   printf("%s %s\n", options->dry_run ? "then" : "now", gt_bytes((uint64_t)n->bytes_after).text);
 }
@@ -46,7 +48,7 @@ int gt_command_gc(int argc, char **argv) {
   bool as_json = false;
   const gt_option options[] = {
       {"older-than", 0, GT_OPTION_NUMBER, &gc.older_than_days, "DAYS",
-       "remove trials and rechecks that are older"},
+       "remove trials, rechecks and checks of stale winners that are older"},
       {"max-size", 0, GT_OPTION_TEXT, &most, "SIZE",
        "remove the oldest trials until the file is no larger: 500M, 2G"},
       {"dry-run", 'n', GT_OPTION_FLAG, &gc.dry_run, NULL, "tell what would be removed, and remove nothing"},

@@ -7,9 +7,9 @@
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/recheck.h"
+#include "cli/stale.h"
 #include "cli/table.h"
 #include "cli/trial.h"
-#include "exchange/validate.h"
 
 // --- winners
 // -------------------------------------------------------------------------------------------------------
@@ -48,37 +48,7 @@ static void on_winner(void *context, const gt_winner *winner) {
 }
 
 static void on_winner_json(void *context, const gt_winner *winner) {
-  json_array_append_new(context, json_pack("{s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:I, s:s, s:s, s:s, s:o}",
-                                           "problem", winner->problem, "model", winner->device,
-                                           "configuration", winner->variant.configuration, "median_us",
-                                           gt_json_number(winner->median_us), "spread_us", winner->spread_us,
-                                           "default_us", gt_json_number(winner->default_us), "stream_us",
-                                           gt_json_number(winner->stream_us), "code_bytes",
-                                           (json_int_t)winner->code_size, "compiler", winner->compiler,
-                                           "driver", winner->driver, "tuned_at", winner->tuned_at, "ties",
-                                           gt_ties_json(winner->ties, winner->n_ties)));
-}
-
-// Passes on the winners that the templates of this program would make other kernels for.
-typedef struct {
-  gt_generator *generator;
-  void (*visit)(void *context, const gt_winner *winner);
-  void *context;
-  size_t count;
-} stale_only;
-
-static void on_any_winner(void *context, const gt_winner *winner) {
-  stale_only *s = context;
-  gt_fingerprint model;
-  gt_problem problem;
-  gt_fit fit = GT_FIT_REFUSED; // also of what this version cannot read
-  gt_error reason;
-  if (gt_model_parse(winner->device, &model) && gt_problem_parse(winner->problem, &problem, NULL) == GT_OK)
-    gt_fit_of(s->generator, &model, &problem, winner->variant.configuration, winner->variant.source_hash, &fit,
-              NULL, &reason);
-  if (fit != GT_FIT_STALE && fit != GT_FIT_REFUSED) return;
-  s->count++;
-  s->visit(s->context, winner);
+  json_array_append_new(context, gt_winner_json(winner));
 }
 
 // "1 winner", "3 winners".
@@ -88,18 +58,14 @@ static gt_short counted(int64_t count, const char *noun) {
   return result;
 }
 
-static gt_status list_winners(gt_cache *cache, const char *path, bool stale, bool as_json, gt_error *error) {
+static gt_status list_winners(gt_cache *cache, const char *path, bool as_json, gt_error *error) {
   gt_cache_counts counts = {0};
   winner_tables tables = {0};
   json_t *list = json_array();
   gt_status status = cache ? gt_cache_count(cache, &counts, error) : GT_OK;
-  stale_only selection = {.visit = as_json ? on_winner_json : on_winner,
-                          .context = as_json ? (void *)list : (void *)&tables};
-  if (status == GT_OK && stale) status = gt_open_generator(&selection.generator, error);
   if (status == GT_OK && cache)
-    status = stale ? gt_cache_each_winner(cache, on_any_winner, &selection, error)
-                   : gt_cache_each_winner(cache, selection.visit, selection.context, error);
-  gt_generator_close(selection.generator);
+    status = as_json ? gt_cache_each_winner(cache, on_winner_json, list, error)
+                     : gt_cache_each_winner(cache, on_winner, &tables, error);
   finish_table(&tables);
   if (status != GT_OK) {
     json_decref(list);
@@ -113,10 +79,7 @@ static gt_status list_winners(gt_cache *cache, const char *path, bool stale, boo
     return GT_OK;
   }
   json_decref(list);
-  if (cache && stale)
-    printf("%zu of %s stale: a template has changed since\n", selection.count,
-           counted(counts.winners, "winner").text);
-  else if (cache)
+  if (cache)
     printf("%s, %s of %s on %s of %s in %s\n", counted(counts.winners, "winner").text,
            counted(counts.trials, "trial").text, counted(counts.problems, "problem").text,
            counted(counts.devices, "device").text, counted(counts.models, "model").text, path);
@@ -269,10 +232,11 @@ int gt_command_list(int argc, char **argv) {
   bool as_json = false, stale = false, quarantine = false, rechecks = false;
   const gt_option options[] = {
       {"stale", 0, GT_OPTION_FLAG, &stale, NULL,
-       "only winners whose configuration renders to another source now, or to none"},
+       "only winners whose configuration renders to another source now, or to none; with --device, also\n"
+       "those of its model that another compiler made; and what came of checking them"},
       {"trials", 0, GT_OPTION_TEXT, &trials, "PROBLEM", "every trial of a problem instead, with its outcome"},
       {"model", 0, GT_OPTION_TEXT, &model, "TEXT", "of trials: part of the model's name as list shows it"},
-      {"device", 0, GT_OPTION_TEXT, &device, "DEVICE", "of trials: instead, the model of this device"},
+      {"device", 0, GT_OPTION_TEXT, &device, "DEVICE", "of trials: instead, the model of this device;\nwith --stale: whose compiler is compared"},
       {"quarantine", 0, GT_OPTION_FLAG, &quarantine, NULL,
        "what crashed or hung instead, and is not tried again on its device with its software"},
       {"rechecks", 0, GT_OPTION_FLAG, &rechecks, NULL, "what gathertune tune --recheck measured instead"},
@@ -296,13 +260,13 @@ int gt_command_list(int argc, char **argv) {
   int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
   if (result != GT_CONTINUE) return result;
   int kinds = (trials != NULL) + quarantine + rechecks + stale;
-  if (count || kinds > 1 || (!trials && (device || model)) || (device && model)) {
+  if (count || kinds > 1 || (!trials && (model || (device && !stale))) || (device && model)) {
     if (count)
       gt_complain("list: takes no argument '%s'; see gathertune list --help", arguments[0]);
     else if (kinds > 1)
       gt_complain("list: only one of --stale, --trials, --quarantine and --rechecks at a time");
     else
-      gt_complain("list: --device or --model goes with --trials PROBLEM");
+      gt_complain("list: --device goes with --trials PROBLEM or --stale, --model with --trials PROBLEM");
     return 2;
   }
   gt_cache *cache = NULL;
@@ -315,12 +279,15 @@ int gt_command_list(int argc, char **argv) {
   if (status == GT_OK && trials) {
     status = gt_model_choose(cache, device, model, &fingerprint, &error);
     if (status == GT_OK) status = list_trials(cache, &fingerprint, &problem, as_json, &error);
+  } else if (status == GT_OK && stale) {
+    if (device) status = gt_model_choose(cache, device, NULL, &fingerprint, &error);
+    if (status == GT_OK) status = gt_list_stale(cache, path, device ? &fingerprint : NULL, as_json, &error);
   } else if (status == GT_OK && quarantine)
     status = list_quarantine(cache, as_json, &error);
   else if (status == GT_OK && rechecks)
     status = list_rechecks(cache, as_json, &error);
   else if (status == GT_OK)
-    status = list_winners(cache, path, stale, as_json, &error);
+    status = list_winners(cache, path, as_json, &error);
   if (status != GT_OK) gt_complain_error(&error);
   gt_cache_close(cache);
   free(path);

@@ -9,6 +9,7 @@
 #include "cli/model.h"
 #include "cli/options.h"
 #include "runtime/lookup.h"
+#include "tuner/stale.h"
 #include "tuner/workshop.h"
 
 typedef struct {
@@ -72,6 +73,22 @@ static gt_status emit(const char *path, gt_workshop *workshop, const gt_fingerpr
   return status;
 }
 
+// How what was found is stale, as far as can be told; "" when it is not.
+static const char *find_stale(const request *r, gt_finder *finder, const gt_fingerprint *device,
+                              const gt_found *found) {
+  bool stored = (found->origin == GT_ORIGIN_EXACT || found->origin == GT_ORIGIN_NEAR) && !found->rendered;
+  gt_generator *generator;
+  gt_staleness staleness = {0};
+  // Of a model's name alone, limits are not known.
+  if (!stored || device->max_threads_per_block <= 0 ||
+      gt_finder_generator(finder, &generator, NULL) != GT_OK ||
+      gt_staleness_of(generator, device, &r->problem, &found->winner, &staleness, NULL) != GT_OK)
+    return "";
+  const char *text = gt_staleness_text(&staleness);
+  gt_staleness_free(&staleness);
+  return text;
+}
+
 // --- output
 // ------------------------------------------------------------------------------------------------------
 
@@ -95,7 +112,7 @@ static gt_status launches_json(const gt_variant *variant, int64_t outer, json_t 
 }
 
 static gt_status print_json(const request *r, const gt_fingerprint *device, const gt_found *p,
-                            gt_error *error) {
+                            const char *stale, gt_error *error) {
   char model[320];
   gt_model_print(device, model);
   json_t *json =
@@ -113,6 +130,7 @@ static gt_status print_json(const request *r, const gt_fingerprint *device, cons
     return status;
   }
   json_object_set_new(json, "configuration", json_string(variant->configuration));
+  json_object_set_new(json, "stale", *stale ? json_string(stale) : json_null());
   json_object_set_new(json, "expected_us", gt_json_number(p->expected_us));
   json_object_set_new(json, "launches", launches);
   json_object_set_new(json, "workspace_bytes", json_integer(gt_variant_workspace(variant, outer)));
@@ -156,7 +174,7 @@ static void print_where_from(const request *r, const gt_fingerprint *device, con
 }
 
 static gt_status print_text(const request *r, const gt_fingerprint *device, const gt_found *p,
-                            gt_error *error) {
+                            const char *stale, gt_error *error) {
   char model[320];
   gt_model_print(device, model);
   printf("problem        %s\nmodel          %s\n", r->text, model);
@@ -169,6 +187,7 @@ static gt_status print_text(const request *r, const gt_fingerprint *device, cons
   int64_t outer = gt_problem_outer(&r->problem);
   print_where_from(r, device, p);
   printf("configuration  %s\n", variant->configuration);
+  if (*stale) printf("stale          %s; gathertune explain tells whether it was checked since\n", stale);
   if (p->origin == GT_ORIGIN_EXACT)
     printf("expected       %s µs, spread %.2f µs", gt_microseconds(p->expected_us).text, w->spread_us);
   if (p->origin == GT_ORIGIN_NEAR) printf("expected       about %s µs", gt_microseconds(p->expected_us).text);
@@ -224,7 +243,10 @@ static int run(const request *r) {
   }
   status = find(r, finder, &found, &error);
   if (status == GT_OK && r->emit) status = emit(r->emit, workshop, &device, &found, &error);
-  if (status == GT_OK) status = (r->json ? print_json : print_text)(r, &device, &found, &error);
+  if (status == GT_OK) {
+    const char *stale = find_stale(r, finder, &device, &found);
+    status = (r->json ? print_json : print_text)(r, &device, &found, stale, &error);
+  }
 done:
   if (status != GT_OK) gt_complain_error(&error);
   gt_found_free(&found);

@@ -77,6 +77,7 @@ static gt_status read_t4(gt_recordings *recordings, const char *path, gt_error *
 // --------------------------------------------------------------------------------------------
 
 typedef struct {
+  const char *path;
   gt_recordings *recordings;
   gt_generator *generator;
   const gt_recording_options *options;
@@ -149,8 +150,9 @@ static gt_status on_trial(void *context, const char *model, const char *problem,
   bool new_model = !r->model || strcmp(r->model, model) != 0;
   if (new_model || !r->problem || strcmp(r->problem, problem) != 0) {
     end_problem(r);
-    gt_status status = gt_problem_parse(problem, &r->parsed, error);
-    if (status != GT_OK) return status;
+    gt_error reason = {0};
+    if (gt_problem_parse(problem, &r->parsed, &reason) != GT_OK)
+      return gt_fail(error, GT_CORRUPT, "%s: %s", r->path, reason.text);
     if (new_model) {
       if (r->model) end_model(r);
       r->model = gt_strdup(model);
@@ -177,7 +179,7 @@ static gt_status on_trial(void *context, const char *model, const char *problem,
 static gt_status read_cache(gt_recordings *recordings, const char *path, gt_generator *generator,
                             const gt_recording_options *options, gt_error *error) {
   gt_cache *cache = NULL;
-  cache_reading r = {.recordings = recordings, .generator = generator, .options = options};
+  cache_reading r = {.path = path, .recordings = recordings, .generator = generator, .options = options};
   gt_status status = gt_cache_open(path, GT_CACHE_READ, &cache, error);
   if (status == GT_OK) status = gt_cache_each_stored_trial(cache, NULL, on_trial, &r, error);
   end_problem(&r);

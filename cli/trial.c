@@ -75,3 +75,13 @@ void gt_trial_complain(const char *problem, const char *device, const gt_trial *
   fprintf(stderr, "  %s\n", line.data);
   gt_buffer_free(&line);
 }
+
+json_t *gt_winner_json(const gt_winner *winner) {
+  return json_pack("{s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:I, s:s, s:s, s:s, s:o}", "problem", winner->problem,
+                   "model", winner->device, "configuration", winner->variant.configuration, "median_us",
+                   gt_json_number(winner->median_us), "spread_us", winner->spread_us, "default_us",
+                   gt_json_number(winner->default_us), "stream_us", gt_json_number(winner->stream_us),
+                   "code_bytes", (json_int_t)winner->code_size, "compiler", winner->compiler, "driver",
+                   winner->driver, "tuned_at", winner->tuned_at, "ties",
+                   gt_ties_json(winner->ties, winner->n_ties));
+}

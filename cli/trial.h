@@ -10,6 +10,7 @@
 void gt_trial_print(const char *problem, const gt_trial *trial);
 json_t *gt_trial_json(const gt_trial *trial);
 json_t *gt_readings_json(const gt_readings *readings); // null for what is unknown
+json_t *gt_winner_json(const gt_winner *winner);
 json_t *gt_ties_json(const gt_tie *ties, size_t count);
 
 // Tells a failed trial on standard error, and the command that reproduces it.

@@ -16,6 +16,7 @@
 #include "tuner/classes.h"
 #include "tuner/npy.h"
 #include "tuner/search.h"
+#include "tuner/stale.h"
 #include "tuner/try.h"
 #include "tuner/tune.h"
 #include "tuner/values.h"
@@ -145,6 +146,22 @@ static bool goes_on(gt_status status) {
   return status == GT_OK || status == GT_FAILED || status == GT_UNSUPPORTED || status == GT_OUT_OF_MEMORY;
 }
 
+// Problems whose stored winner is stale come first, in the order in which they were given, as do the others after
+// them: what programs are served by now is verified before anything new is looked for.
+static void put_stale_first(session *s, gt_generator *generator, gt_workshop *workshop, gt_cache *cache) {
+  size_t count = s->problems.count, stale = 0, current = 0;
+  gt_problem *problems = s->problems.problems, *others = gt_alloc((count + 1) * sizeof *others);
+  for (size_t i = 0; i < count; i++)
+    if (gt_is_stored_stale(generator, cache, gt_workshop_fingerprint(workshop), &problems[i]))
+      problems[stale++] = problems[i];
+    else
+      others[current++] = problems[i];
+  memcpy(problems + stale, others, current * sizeof *others);
+  free(others);
+  if (stale && current)
+    fprintf(stderr, "%zu of %zu problems have a stale winner: they come first\n", stale, count);
+}
+
 static gt_status tune_all(session *s, gt_generator *generator, gt_workshop *workshop, gt_cache *cache) {
   gt_status worst = GT_OK;
   for (size_t i = 0; i < s->problems.count; i++) {
@@ -237,6 +254,11 @@ static void print_table(const session *s, const gt_fingerprint *device, const ch
       printf("  %zu in quarantine were not tried, since they crashed or hung before: gathertune list "
              "--quarantine shows them, --retry tries them again\n",
              t->quarantined);
+    if (t->stale && t->stale_refused)
+      printf("  the stored winner %s was stale: the templates do not have it any more\n", t->stale);
+    else if (t->stale_tried)
+      printf("  the stored winner %s was stale, and was tried first: %s\n", t->stale,
+             gt_outcome_name(t->stale_outcome));
     if (t->seconds > 0)
       printf("  device busy %.0f %% of %.1f s, %.1f s waiting for compilers; %zu sources compiled, %zu code "
              "objects reused\n",
@@ -268,6 +290,12 @@ static json_t *row_json(const row *r) {
                       t->seconds > 0 ? json_real(t->device_seconds / t->seconds) : json_null());
   json_object_set_new(json, "space", json_integer((json_int_t)t->space));
   json_object_set_new(json, "note", t->note ? json_string(t->note) : json_null());
+  json_object_set_new(json, "stale",
+                      t->stale ? json_pack("{s:s, s:s?}", "configuration", t->stale, "outcome",
+                                           t->stale_refused ? "refused"
+                                           : t->stale_tried ? gt_outcome_name(t->stale_outcome)
+                                                            : NULL)
+                               : json_null());
   return json;
 }
 
@@ -358,6 +386,7 @@ static int run(session *s) {
     goto done;
   }
   s->rows = gt_alloc(s->problems.count * sizeof *s->rows);
+  put_stale_first(s, generator, workshop, cache);
   status = tune_all(s, generator, workshop, cache);
   if (status == GT_OK && kept) status = keep_winner(s, workshop, cache, kept, &error);
   if (status != GT_OK && kept && error.status) gt_complain_error(&error);
@@ -442,6 +471,7 @@ int gt_command_tune(int argc, char **argv) {
                "Other processes compile what comes next, so that the device need not wait. Code objects are "
                "kept in\n"
                "the file CACHE.code beside the cache, which may be deleted at any time.\n"
+               "Winners whose template or compiler has changed are verified first.\n"
                "Ctrl-C ends it and keeps what was measured; the same command goes on from there.",
       .options = options,
       .takes_problem = true,

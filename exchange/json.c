@@ -124,15 +124,6 @@ static bool is_hash(const char *text) {
   return strlen(text) == GT_HASH_SIZE - 1 && strspn(text, "0123456789abcdef") == GT_HASH_SIZE - 1;
 }
 
-// "2025-01-31T12:00:00Z": times are compared as texts.
-static bool is_utc(const char *text) {
-  static const char form[] = "0000-00-00T00:00:00Z";
-  size_t i = 0;
-  for (; form[i] && text[i]; i++)
-    if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]) return false;
-  return form[i] == text[i];
-}
-
 static gt_status read_device(reader *r, json_t *json, gt_error *error) {
   gt_fingerprint device = {0};
   const char *backend, *name, *arch, *pci_id, *driver, *runtime, *compiler;
@@ -165,7 +156,7 @@ static gt_status check_record(const reader *r, json_int_t device, const char *pr
   char canonical[GT_PROBLEM_TEXT];
   if (device < 0 || (size_t)device >= r->n_devices)
     return refuse(r, GT_CORRUPT, error, "\"device\" is the number of none");
-  if (!is_utc(at)) return refuse(r, GT_CORRUPT, error, "its time is not of the form 2025-01-31T12:00:00Z");
+  if (!gt_is_utc(at)) return refuse(r, GT_CORRUPT, error, "its time is not of the form 2025-01-31T12:00:00Z");
   if (strlen(host) >= GT_HOST_SIZE) return refuse(r, GT_CORRUPT, error, "\"host\" is too long");
   if (gt_problem_parse(problem, &parsed, &reason) != GT_OK) return refuse(r, GT_CORRUPT, error, reason.text);
   gt_problem_print(&parsed, canonical);
@@ -206,12 +197,8 @@ static gt_status read_trial(reader *r, json_t *json, gt_error *error) {
     return refuse(r, GT_USAGE, error, reason.text);
   gt_status status = check_record(r, device, problem, at, host, error);
   if (status != GT_OK) return status;
-  gt_configuration parsed;
-  if (gt_configuration_parse(configuration, &parsed, error) != GT_OK) {
-    gt_error text = *error;
-    return refuse(r, GT_CORRUPT, error, text.text);
-  }
-  gt_configuration_free(&parsed);
+  if (!gt_is_configuration(configuration))
+    return refuse(r, GT_CORRUPT, error, "\"configuration\" is none, or not in its canonical form");
   bool good = (!*hash || is_hash(hash)) && gt_outcome_from_name(outcome, &trial.outcome) &&
               gt_is_time(trial.median_us) && gt_is_time(trial.spread_us) && gt_is_time(trial.compile_ms) &&
               trial.registers >= -1 && trial.lds_bytes >= -1 && trial.scratch_bytes >= -1 &&
@@ -260,13 +247,10 @@ static bool read_ties(json_t *array, gt_winner *winner) {
   json_array_foreach(array, i, json) {
     const char *text;
     gt_tie *tie = &winner->ties[winner->n_ties];
-    gt_configuration parsed;
     if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:F, s:i}", "configuration", &text, "median_us",
                        &tie->median_us, "registers", &tie->registers) != 0 ||
-        !gt_is_time(tie->median_us) || tie->registers < -1 ||
-        gt_configuration_parse(text, &parsed, NULL) != GT_OK)
+        !gt_is_time(tie->median_us) || tie->registers < -1 || !gt_is_configuration(text))
       return false;
-    gt_configuration_free(&parsed);
     tie->configuration = gt_strdup(text);
     winner->n_ties++;
   }

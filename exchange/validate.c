@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "exchange/order.h"
+#include "generator/axis.h"
 
 // The limits of a model: its own where they are known, as on its device, or those of its architecture, else
 // of one much like it.
@@ -33,6 +34,14 @@ static bool limits_of(const gt_fingerprint *model, gt_fingerprint *limits) {
   return exact;
 }
 
+#define MOST_BYTES ((int64_t)1 << 30) // of the tables of a problem's axes
+
+static bool is_too_long(const gt_problem *problem) {
+  int64_t bytes = 0;
+  for (int axis = 0; axis < GT_AXES; axis++) bytes += gt_axis_bytes(problem, axis);
+  return bytes > MOST_BYTES;
+}
+
 gt_status gt_fit_of(gt_generator *generator, const gt_fingerprint *model, const gt_problem *problem,
                     const char *configuration, const char *source_hash, gt_fit *fit, gt_variant *variant,
                     gt_error *reason) {
@@ -40,9 +49,19 @@ gt_status gt_fit_of(gt_generator *generator, const gt_fingerprint *model, const 
   gt_variant own = {0};
   bool exact = limits_of(model, &limits);
   *fit = GT_FIT_REFUSED;
+  if (is_too_long(problem)) { // how much memory that takes is not for a file from elsewhere to say
+    gt_fail(reason, GT_UNSUPPORTED, "its axes are too long to be held against the search space");
+    return GT_OK;
+  }
   gt_status status = gt_render(generator, configuration, problem, &limits, &own, reason);
   if (status == GT_USAGE || status == GT_UNSUPPORTED) return GT_OK;
   if (status != GT_OK) return status;
+  // The same configuration under two texts would be tried, and kept, twice.
+  if (strcmp(own.configuration, configuration) != 0) {
+    gt_fail(reason, GT_USAGE, "it is to be written %s", own.configuration);
+    gt_variant_free(&own);
+    return GT_OK;
+  }
   bool same = strcmp(own.source_hash, source_hash) == 0;
   *fit = same ? GT_FIT_SAME : exact ? GT_FIT_STALE : GT_FIT_LIKELY;
   if (variant)

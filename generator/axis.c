@@ -14,14 +14,20 @@ double gt_axis_ratio(const gt_problem *problem, int axis) {
 
 static gt_status check_size(const gt_filter *filter, gt_error *error) {
   if (filter->n_in + filter->n_out > MAX_LENGTH)
-    return gt_fail(error, GT_OUT_OF_MEMORY,
+    return gt_fail(error, GT_UNSUPPORTED,
                    "axis: %lld inputs and %lld outputs are too many for a table (2^28)",
                    (long long)filter->n_in, (long long)filter->n_out);
   if (filter->most > MAX_READS / filter->n_out)
-    return gt_fail(error, GT_OUT_OF_MEMORY,
+    return gt_fail(error, GT_UNSUPPORTED,
                    "axis: %lld outputs that read up to %lld inputs each are too many for a table (2^29)",
                    (long long)filter->n_out, (long long)filter->most);
   return GT_OK;
+}
+
+int64_t gt_axis_bytes(const gt_problem *problem, int axis) {
+  gt_filter filter;
+  if (gt_filter_make(problem, axis, &filter, NULL) != GT_OK || check_size(&filter, NULL) != GT_OK) return 0;
+  return filter.n_in * (int64_t)(3 * sizeof(int64_t)) + filter.n_out * filter.most * (int64_t)sizeof(double);
 }
 
 // The hull of an input: from its first to its last output with a weight. The inputs that consecutive outputs

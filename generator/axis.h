@@ -21,8 +21,10 @@ typedef struct {
 } gt_axis;
 
 // Taps of spatial axis `axis` (0 … GT_AXES-1) of the problem. The caller frees them with gt_axis_free.
-// GT_OUT_OF_MEMORY when the axis is too long for tables (n_in + n_out over 2^28, or over 2^29 reads).
+// GT_UNSUPPORTED when the axis is too long for tables (n_in + n_out over 2^28, or over 2^29 reads).
 gt_status gt_axis_make(const gt_problem *problem, int axis, gt_axis *result, gt_error *error);
+// Bytes of the tables that gt_axis_make would make, at most. 0 where it makes none.
+int64_t gt_axis_bytes(const gt_problem *problem, int axis);
 void gt_axis_free(gt_axis *axis); // harmless on a zeroed axis
 
 // The ratio of input to output positions that PyTorch's forward uses, in float (or double for f64)

@@ -82,6 +82,16 @@ gt_status gt_configuration_parse(const char *text, gt_configuration *configurati
   return status;
 }
 
+bool gt_is_configuration(const char *text) {
+  gt_configuration configuration;
+  if (gt_configuration_parse(text, &configuration, NULL) != GT_OK) return false;
+  char *printed = gt_configuration_print(&configuration);
+  bool same = strcmp(printed, text) == 0;
+  free(printed);
+  gt_configuration_free(&configuration);
+  return same;
+}
+
 void gt_configuration_free(gt_configuration *configuration) {
   for (size_t i = 0; i < configuration->count; i++) {
     free(configuration->names[i]);

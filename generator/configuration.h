@@ -24,6 +24,9 @@ void gt_configuration_free(gt_configuration *configuration); // harmless on a ze
 // The text with the parameters in the order of the configuration. The caller frees it.
 char *gt_configuration_print(const gt_configuration *configuration);
 
+// Whether a text parses, and is printed as it is: what is kept and compared. `family:`, for one, is not.
+bool gt_is_configuration(const char *text);
+
 // The value of a parameter, or NULL.
 const char *gt_configuration_get(const gt_configuration *configuration, const char *name);
 

@@ -122,11 +122,6 @@ static int handle(lua_State *L) {
   return 1;
 }
 
-static void one_line(char *text) {
-  for (; *text; text++)
-    if ((unsigned char)*text < 32 || *text == 127) *text = ' ';
-}
-
 gt_status gt_script_run(gt_script *script, lua_CFunction body, void *context, const char *what,
                         gt_error *error) {
   lua_State *L = script->L;
@@ -151,7 +146,6 @@ gt_status gt_script_run(gt_script *script, lua_CFunction body, void *context, co
       status = gt_fail(error, GT_TEMPLATE, "%s: too many calls within calls", what);
   } else if (result != LUA_OK) {
     status = gt_fail(error, status, "%s", lua_tostring(L, -1));
-    if (error) one_line(error->text);
   }
   lua_settop(L, 0);
   script->output = NULL;

@@ -194,6 +194,15 @@ enum {
 // the tuned problems most like it, whose configurations are rated by their times there; the same on GPU models of the
 // same architecture and number of compute units; last the default by rule.
 //
+// What was tuned with other templates than this library has, or with another compiler than the device has now, is
+// stale, and is served all the same: in GATHERTUNE_MODE_LOOKUP from its stored code object. The other modes compile it
+// anew, run that in a child process on poisoned memory and compare the result with a float64 reference, as tuning does,
+// and serve it when it is right; the last cache remembers what came of it, so that this is done once for a GPU model,
+// driver, runtime and compiler. What fails its check, and whose configuration the templates do not have any more, is
+// passed over for the next answer (GATHERTUNE_MODE_TUNE: and tuned again). Where it cannot be checked, because the
+// device has no memory left for it, say, it is served from its stored code object. gathertune_describe() tells all
+// this; so do `gathertune list --stale`, `explain` and `doctor`.
+//
 // *plan is NULL on failure.
 GATHERTUNE_API gathertune_status gathertune_get_plan(gathertune_context *context, const char *problem, unsigned flags,
                                                      const gathertune_plan **plan);
@@ -220,7 +229,11 @@ typedef struct {
   uint64_t workspace_bytes;  // that gathertune_execute needs
   int launches;              // kernels that it launches
   size_t grad_output_alignment, grad_input_alignment; // bytes; powers of two
+  int stale;        // exact, near of the same kernels: whether template or compiler have changed since it was tuned
+  const char *note; // one line: how it is stale and what was done about it, and what was passed over for being stale
 } gathertune_plan_info;
+// A plan's `stale` and `note` are found out when they are first asked for where the mode is GATHERTUNE_MODE_LOOKUP: that
+// takes some milliseconds, and a lock. Callers whose `size` ends before them are not concerned.
 GATHERTUNE_API void gathertune_describe(const gathertune_plan *plan, gathertune_plan_info *info);
 
 GATHERTUNE_API uint64_t gathertune_workspace(const gathertune_plan *plan); // bytes

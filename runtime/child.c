@@ -22,6 +22,7 @@
 #include "tuner/wire.h"
 
 enum { NAP_MS = 5, GRACE_SECONDS = 2, LAST_WORDS = 300 };
+#define LAUNCH_SECONDS 20.0 // that a kernel may take, as in tuning (tuner/workshop.h)
 
 extern char **environ;
 
@@ -201,32 +202,52 @@ static bool send_all(int stream, const gt_buffer *frame) {
   return true;
 }
 
-// Sends a request and waits for its answer, which the caller releases.
-static gt_status ask(const child *c, int stream, json_t *request, double end, json_t **answer,
+// Talking with a worker: what for, until when.
+typedef struct {
+  const child *c;
+  int stream;
+  const char *doing; // "compiling", in failures' texts
+  double end;
+} talk;
+
+// Reads what has come, until `limit`.
+static gt_status listen_on(const talk *t, double limit, gt_buffer *received, gt_error *error) {
+  char block[65536];
+  struct pollfd wait_for = {.fd = t->stream, .events = POLLIN};
+  double left = limit - gt_seconds();
+  int ready = left > 0 ? poll(&wait_for, 1, (int)(left * 1000) + 1) : 0;
+  if (ready < 0 && errno == EINTR) return GT_OK;
+  if (ready == 0) return gt_fail(error, GT_TIMEOUT, "%s: no answer in time", t->doing);
+  ssize_t got = ready > 0 ? recv(t->stream, block, sizeof block, 0) : 0;
+  if (got > 0) gt_buffer_append(received, block, (size_t)got);
+  if (got == 0 || (got < 0 && errno != EINTR)) return crashed(t->c, t->doing, error);
+  return GT_OK;
+}
+
+// Sends a request, with `body` (may be NULL) as its payload, and waits for its answer, which the caller
+// releases. The status is the answer's; *answer is NULL when none came.
+static gt_status ask(const talk *t, json_t *request, const gt_buffer *body, json_t **answer,
                      gt_buffer *payload, gt_error *error) {
   gt_buffer frame = {0}, received = {0};
   gt_status status = GT_OK;
+  double limit = t->end;
   *answer = NULL;
-  gt_wire_encode(&frame, request, NULL, 0);
+  gt_wire_encode(&frame, request, body ? body->data : NULL, body ? body->length : 0);
   json_decref(request);
-  if (!send_all(stream, &frame)) status = crashed(c, "compiling", error);
+  if (!send_all(t->stream, &frame)) status = crashed(t->c, t->doing, error);
   while (status == GT_OK && !*answer) {
     int complete = gt_wire_decode(&received, answer, payload);
-    if (complete < 0) status = gt_fail(error, GT_CRASH, "compiling: the child process sent garbage");
-    if (complete > 0 && strcmp(gt_wire_string(*answer, "event"), "done") != 0) { // progress
+    if (complete < 0)
+      status = gt_fail(error, GT_CRASH, "%s: the child process sent garbage", t->doing);
+    else if (complete == 0)
+      status = listen_on(t, limit, &received, error);
+    else if (strcmp(gt_wire_string(*answer, "event"), "done") != 0) { // progress
+      bool launches = strcmp(gt_wire_string(*answer, "phase"), "launch") == 0;
+      double most = gt_seconds() + LAUNCH_SECONDS;
+      limit = launches && most < t->end ? most : t->end;
       json_decref(*answer);
       *answer = NULL;
     }
-    if (complete) continue;
-    char block[65536];
-    struct pollfd wait_for = {.fd = stream, .events = POLLIN};
-    double left = end - gt_seconds();
-    int ready = left > 0 ? poll(&wait_for, 1, (int)(left * 1000) + 1) : 0;
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0) status = gt_fail(error, GT_TIMEOUT, "compiling: no answer in time");
-    ssize_t got = ready > 0 ? recv(stream, block, sizeof block, 0) : 0;
-    if (got > 0) gt_buffer_append(&received, block, (size_t)got);
-    if (ready > 0 && (got == 0 || (got < 0 && errno != EINTR))) status = crashed(c, "compiling", error);
   }
   if (*answer) {
     status = gt_status_from_name(gt_wire_string(*answer, "status"));
@@ -237,35 +258,110 @@ static gt_status ask(const child *c, int stream, json_t *request, double end, js
   return status;
 }
 
+// Starts a worker to talk with. After success, the caller ends the talk.
+static gt_status start_worker(const char *program, const char *doing, double seconds, child *c, talk *t,
+                              gt_error *error) {
+  char *const arguments[] = {"gathertune", "--worker", NULL};
+  int ends[2];
+  *t = (talk){.c = c, .stream = -1, .doing = doing, .end = gt_seconds() + seconds};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return gt_fail(error, GT_IO, "%s: %s", doing, strerror(errno));
+  gt_status status = start(program, arguments, ends[1], c, error);
+  close(ends[1]);
+  if (status == GT_OK)
+    t->stream = ends[0];
+  else
+    close(ends[0]);
+  return status;
+}
+
+static void end_worker(child *c, talk *t) {
+  close(t->stream);
+  stop(c);
+}
+
+// A request whose answer is its status.
+static gt_status tell(const talk *t, json_t *request, const gt_buffer *body, gt_error *error) {
+  gt_buffer payload = {0};
+  json_t *answer;
+  gt_status status = ask(t, request, body, &answer, &payload, error);
+  json_decref(answer);
+  gt_buffer_free(&payload);
+  return status;
+}
+
+static gt_status open_device(const talk *t, const char *device, gt_error *error) {
+  return tell(t, json_pack("{s:s, s:s}", "do", "open", "device", device), NULL, error);
+}
+
 gt_status gt_child_compile(const char *program, const char *device, const gt_fingerprint *fingerprint,
                            const char *source, double seconds, gt_buffer *code, gt_error *error) {
   const gt_backend *backend = gt_backend_find(fingerprint->backend);
-  char *const arguments[] = {"gathertune", "--worker", NULL};
-  double end = gt_seconds() + seconds;
   json_t *answer = NULL;
-  int ends[2];
   child c;
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return gt_fail(error, GT_IO, "compiling: %s", strerror(errno));
-  gt_status status = start(program, arguments, ends[1], &c, error);
-  close(ends[1]);
-  if (status == GT_OK && !(backend && backend->compiles_alone)) {
-    status =
-        ask(&c, ends[0], json_pack("{s:s, s:s}", "do", "open", "device", device), end, &answer, code, error);
-    json_decref(answer);
-    answer = NULL;
-    gt_buffer_clear(code);
-  }
+  talk t;
+  gt_status status = start_worker(program, "compiling", seconds, &c, &t, error);
+  if (status != GT_OK) return status;
+  if (!(backend && backend->compiles_alone)) status = open_device(&t, device, error);
   if (status == GT_OK)
-    status = ask(&c, ends[0],
+    status = ask(&t,
                  json_pack("{s:s, s:s, s:s, s:o}", "do", "compile", "backend", fingerprint->backend, "arch",
                            fingerprint->arch, "source", gt_wire_text(source)),
-                 end, &answer, code, error);
+                 NULL, &answer, code, error);
   json_decref(answer);
   if (status == GT_OK && code->length == 0)
     status = gt_fail(error, GT_CRASH, "compiling: no code came of it");
-  close(ends[0]);
-  stop(&c);
+  end_worker(&c, &t);
+  return status;
+}
+
+// --- checking
+// -----------------------------------------------------------------------------------------------
+
+// What the answer to a trial says; that there is none is the kernel's doing.
+static gt_status judge(gt_status status, const json_t *answer, const gt_error *failure, gt_outcome *outcome,
+                       gt_buffer *message, gt_error *error) {
+  bool is_answer = gt_outcome_from_name(gt_wire_string(answer, "outcome"), outcome);
+  if (is_answer && *outcome == GT_OUTCOME_OUT_OF_MEMORY)
+    return gt_fail(error, GT_OUT_OF_MEMORY, "%s", gt_wire_string(answer, "message"));
+  if (!is_answer && status != GT_CRASH && status != GT_TIMEOUT)
+    return gt_fail(error, status == GT_OK ? GT_FAILED : status, "%s", failure->text);
+  if (!is_answer) *outcome = status == GT_CRASH ? GT_OUTCOME_CRASH : GT_OUTCOME_TIMEOUT;
+  gt_buffer_print(message, "%s", is_answer ? gt_wire_string(answer, "message") : failure->text);
+  return GT_OK;
+}
+
+gt_status gt_child_check(const char *program, const char *device, const char *problem, gt_child_code which,
+                         const gt_child_code *direct, double seconds, gt_outcome *outcome, gt_buffer *message,
+                         gt_error *error) {
+  child c;
+  talk t;
+  gt_buffer payload = {0};
+  gt_error failure = {0};
+  json_t *answer = NULL;
+  gt_status status = start_worker(program, "checking", seconds, &c, &t, error);
+  if (status != GT_OK) return status;
+  status = open_device(&t, device, error);
+  if (status == GT_OK)
+    status = tell(&t, json_pack("{s:s, s:s}", "do", "problem", "problem", problem), NULL, error);
+  gt_status directly = GT_OK;
+  if (status == GT_OK && direct) // that it fails leaves the reference to compare with
+    directly = tell(&t, json_pack("{s:s, s:o}", "do", "direct", "variant", gt_variant_to_json(direct->variant)),
+                    direct->code, NULL);
+  if (directly == GT_CRASH || directly == GT_TIMEOUT) { // it took the process with it
+    end_worker(&c, &t);
+    return gt_child_check(program, device, problem, which, NULL, seconds, outcome, message, error);
+  }
+  if (status == GT_OK) {
+    gt_status asked = ask(&t,
+                          json_pack("{s:s, s:o, s:b, s:n}", "do", "trial", "variant",
+                                    gt_variant_to_json(which.variant), "check", 1, "timing"),
+                          which.code, &answer, &payload, &failure);
+    status = judge(asked, answer, &failure, outcome, message, error);
+  }
+  json_decref(answer);
+  gt_buffer_free(&payload);
+  end_worker(&c, &t);
   return status;
 }
 

@@ -220,6 +220,12 @@ gathertune_status gathertune_get_plan(gathertune_context *context, const char *p
 
 void gathertune_describe(const gathertune_plan *plan, gathertune_plan_info *info) {
   size_t size = info->size < sizeof *info ? info->size : sizeof *info, start = sizeof info->size;
+  if (size > offsetof(gathertune_plan_info, stale) &&
+      !atomic_load_explicit(&plan->judged, memory_order_acquire)) {
+    pthread_mutex_lock(&plan->context->making);
+    if (!atomic_load_explicit(&plan->judged, memory_order_relaxed)) gt_plan_judge((gathertune_plan *)plan);
+    pthread_mutex_unlock(&plan->context->making);
+  }
   if (size > start) memcpy((char *)info + start, (const char *)&plan->info + start, size - start);
 }
 

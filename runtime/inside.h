@@ -3,6 +3,7 @@
 #define GT_RUNTIME_INSIDE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "device/device.h"
@@ -58,7 +59,10 @@ struct gathertune_plan {
 
   gathertune_plan_info info;
   char problem[GT_PROBLEM_TEXT];
-  char *from_problem, *from_model, *from_cache, *configuration;
+  char *from_problem, *from_model, *from_cache, *configuration, *note;
+  // Where nothing may be compiled, staleness is looked at when somebody asks: it takes Lua.
+  _Atomic(bool) judged; // info.stale and info.note are known
+  char source_hash[GT_HASH_SIZE], *compiler; // until then: of the stored code object
   gathertune_plan *next;
 };
 
@@ -70,8 +74,12 @@ gt_status gt_plan_make(gathertune_context *context, const gt_problem *problem, u
                        gathertune_plan **plan, gt_error *error);
 void gt_plan_free(gathertune_plan *plan);
 
-// The code of what was found: stored, or compiled as the mode allows (code.c).
-gt_status gt_plan_code(gathertune_context *context, const gt_problem *problem, gt_found *found,
-                       gt_module **module, gt_error *error);
+// Fills info.stale and info.note of a plan that is not judged.
+void gt_plan_judge(gathertune_plan *plan);
+
+// The code of what was found: stored, or compiled as the mode allows (code.c). *stale: whether that is stale,
+// and so dealt with as runtime/stale.h says; `note` receives what the user should know of it.
+gt_status gt_plan_code(gathertune_context *context, const gt_problem *problem, gt_found *found, bool *stale,
+                       gt_module **module, gt_buffer *note, gt_error *error);
 
 #endif

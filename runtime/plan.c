@@ -4,7 +4,7 @@
 
 #include "generator/strides.h"
 #include "runtime/child.h"
-#include "runtime/inside.h"
+#include "runtime/stale.h"
 
 enum { ALIGNMENT = 16 }; // of tensors, in bytes (docs/problem-form.md)
 
@@ -13,6 +13,8 @@ void gt_plan_free(gathertune_plan *plan) {
   free(plan->from_model);
   free(plan->from_cache);
   free(plan->configuration);
+  free(plan->note);
+  free(plan->compiler);
   free(plan);
 }
 
@@ -38,7 +40,36 @@ static gathertune_plan *new_plan(gathertune_context *context, const gt_problem *
   return plan;
 }
 
-static void describe(gathertune_plan *plan, const gt_problem *problem, const gt_found *found) {
+// What is stale, and what was passed over since it was.
+static void describe_age(gathertune_plan *plan, const gt_found *found, bool stored, bool stale, const char *note) {
+  bool late = plan->context->mode == GATHERTUNE_MODE_LOOKUP && stored && !found->rendered;
+  plan->note = gt_strdup(note);
+  plan->info.stale = stale;
+  plan->info.note = plan->note;
+  if (late) {
+    memcpy(plan->source_hash, found->winner.variant.source_hash, sizeof plan->source_hash);
+    plan->compiler = gt_strdup(found->winner.compiler);
+  }
+  atomic_store_explicit(&plan->judged, !late, memory_order_relaxed); // nobody has the plan yet
+}
+
+void gt_plan_judge(gathertune_plan *plan) {
+  gt_problem problem;
+  gt_buffer note = {0};
+  gt_winner winner = {.compiler = plan->compiler, .variant = {.configuration = plan->configuration}};
+  memcpy(winner.variant.source_hash, plan->source_hash, sizeof plan->source_hash);
+  if (gt_problem_parse(plan->problem, &problem, NULL) == GT_OK)
+    plan->info.stale = gt_stale_tell(plan->context, &problem, &winner, &note);
+  if (note.data) {
+    free(plan->note);
+    plan->note = note.data;
+    plan->info.note = plan->note;
+  }
+  atomic_store_explicit(&plan->judged, true, memory_order_release);
+}
+
+static void describe(gathertune_plan *plan, const gt_problem *problem, const gt_found *found, bool stale,
+                     const char *note) {
   const gt_variant *variant = gt_found_variant(found);
   bool stored = found->origin == GT_ORIGIN_EXACT || found->origin == GT_ORIGIN_NEAR;
   plan->from_problem = gt_strdup(stored ? found->winner.problem : "");
@@ -59,6 +90,7 @@ static void describe(gathertune_plan *plan, const gt_problem *problem, const gt_
       .grad_output_alignment = output_alignment(problem),
       .grad_input_alignment = ALIGNMENT,
   };
+  describe_age(plan, found, stored, stale, note);
   plan->needs_workspace = plan->info.workspace_bytes > 0;
   plan->output_mask = plan->info.grad_output_alignment - 1;
   plan->input_mask = ALIGNMENT - 1;
@@ -87,25 +119,34 @@ static gt_status find_kernels(gathertune_plan *plan, const gt_variant *variant, 
   return status;
 }
 
+// `note` has what was passed over, and receives what there is to say of this answer, a failure that is due to its
+// age included.
 static gt_status complete(gathertune_context *context, const gt_problem *problem, gt_found *found,
-                          gathertune_plan **made, gt_error *error) {
+                          gathertune_plan **made, gt_buffer *note, gt_error *error) {
   gathertune_plan *plan = new_plan(context, problem);
   gt_module *module = NULL;
+  gt_buffer own = {0};
+  bool stale = false;
   gt_status status = GT_OK;
   if (found->origin != GT_ORIGIN_EMPTY) {
-    status = gt_plan_code(context, problem, found, &module, error);
+    status = gt_plan_code(context, problem, found, &stale, &module, &own, error);
     if (status == GT_OK) status = find_kernels(plan, gt_found_variant(found), module, error);
   }
-  if (status != GT_OK) {
+  const char *between = note->length ? "; " : "";
+  if (status == GT_OK) {
+    if (own.length) gt_buffer_print(note, "%s%s", between, own.data);
+    describe(plan, problem, found, stale, note->data ? note->data : "");
+    *made = plan;
+  } else {
+    if (stale) gt_buffer_print(note, "%spassed over: %.600s", between, error->text);
     gt_plan_free(plan);
-    return status;
   }
-  describe(plan, problem, found);
-  *made = plan;
-  return GT_OK;
+  gt_buffer_free(&own);
+  return status;
 }
 
-// Whether the problem, or one with the same kernels, was tuned on this very model.
+// Whether the problem, or one with the same kernels, was tuned on this very model, and what was found may still
+// be served.
 static bool is_tuned(gathertune_context *context, const gt_problem *problem, bool deterministic) {
   gt_place place = {0};
   gt_found found;
@@ -113,7 +154,8 @@ static bool is_tuned(gathertune_context *context, const gt_problem *problem, boo
   if (gt_find_next(context->finder, problem, &options, &place, &found, NULL) != GT_OK) return false;
   bool tuned = found.origin == GT_ORIGIN_EMPTY ||
                ((found.origin == GT_ORIGIN_EXACT || (found.origin == GT_ORIGIN_NEAR && !found.rendered)) &&
-                strcmp(found.winner.device, context->model) == 0);
+                strcmp(found.winner.device, context->model) == 0 &&
+                !gt_stale_is_lost(context, problem, &found));
   gt_found_free(&found);
   return tuned;
 }
@@ -160,23 +202,40 @@ gt_status gt_plan_make(gathertune_context *context, const gt_problem *problem, u
   const gt_find_options options = {.deterministic = flags & GATHERTUNE_DETERMINISTIC, .with_code = true};
   gt_place place = {0};
   gt_error first = {0};
+  gt_buffer note = {0};
   char text[GT_PROBLEM_TEXT];
   gt_problem_print(problem, text);
-  if (context->mode == GATHERTUNE_MODE_TUNE && context->layers.count &&
-      !is_tuned(context, problem, options.deterministic))
+  bool may_tune = context->mode == GATHERTUNE_MODE_TUNE && context->layers.count &&
+                  !context->layers.list[context->layers.count - 1].system;
+  if (may_tune && !is_tuned(context, problem, options.deterministic)) {
     tune(context, problem, options.deterministic);
+    may_tune = false;
+  }
   for (;;) {
     gt_found found;
     gt_error failure = {0};
+    size_t noted = note.length;
     gt_status status = gt_find_next(context->finder, problem, &options, &place, &found, &failure);
     bool over = status != GT_OK;
-    if (!over) status = complete(context, problem, &found, plan, &failure);
+    if (!over) status = complete(context, problem, &found, plan, &note, &failure);
     gt_found_free(&found);
-    if (status == GT_OK) return GT_OK;
+    if (status == GT_OK) break;
+    // What was tuned turned out not to be served any more: as if it had not been tuned.
+    if (may_tune && note.length > noted) {
+      tune(context, problem, options.deterministic);
+      may_tune = false;
+      place = (gt_place){0};
+      gt_buffer_clear(&note);
+      continue;
+    }
     // The best answer's failure says most; where it was just not there, a later one's.
     if (first.status == GT_OK || (first.status == GT_NOT_FOUND && !over)) first = failure;
     // Without a program to run, or a device, the next answer fares no better.
-    if (over || failure.status == GT_IO || failure.status == GT_DEVICE_LOST)
-      return tell(context, text, first.status, &first, &place.passed, error);
+    if (over || failure.status == GT_IO || failure.status == GT_DEVICE_LOST) {
+      tell(context, text, first.status, &first, &place.passed, error);
+      break;
+    }
   }
+  gt_buffer_free(&note);
+  return *plan ? GT_OK : error->status;
 }

@@ -18,16 +18,44 @@ export UBSAN_OPTIONS=print_stacktrace=1
 export XDG_CACHE_HOME=$PWD/$build/test-cache
 unset GATHERTUNE_CACHE GATHERTUNE_TEMPLATES
 
-# suite NAME COMMAND...: runs a suite that speaks TAP, and counts.
-suite() {
-  local name=$1 log
-  shift
+pocl=$(mktemp -d)
+trap 'rm -rf "$pocl"' EXIT
+
+# Suites run two at a time: most of them wait for compilers that use one CPU. Each has a report, its log's name and `.report`, which is
+# printed in the order of their beginnings, and whose last line is `PASSED FAILED SKIPPED`.
+lanes=2
+waiting=() # process and report of those that were begun
+
+# collect: waits for the oldest, prints its report and adds up its counts.
+collect() {
+  local process=${waiting[0]% *} report=${waiting[0]#* } counts
+  wait "$process"
+  waiting=("${waiting[@]:1}")
+  read -r -a counts < <(tail -n 1 "$report")
+  head -n -1 "$report"
+  passed=$((passed + counts[0])) failed=$((failed + counts[1])) skipped=$((skipped + counts[2]))
+}
+
+# begin RUNNER NAME COMMAND...: RUNNER LOG NAME COMMAND... in the background, when a lane is free.
+begin() {
+  local runner=$1 name=$2 log
   case $name in *"$pattern"*) ;; *) return ;; esac
-  log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-').tap
-  local begin=$SECONDS
+  log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-')
+  while [ "$(jobs -rp | wc -l)" -ge "$lanes" ]; do wait -n; done
+  # A cache of PoCL's each: what one process packs into a binary, another one may be writing.
+  POCL_CACHE_DIR=$pocl/$(basename "$log") "$runner" "$log" "${@:2}" >"$log.report" 2>&1 &
+  waiting+=("$! $log.report")
+  while [ "${#waiting[@]}" -gt 0 ] && ! kill -0 "${waiting[0]% *}" 2>/dev/null; do collect; done
+}
+
+# run_tap LOG NAME COMMAND...: runs a suite that speaks TAP.
+run_tap() {
+  local log=$1.tap name=$2 begin=$SECONDS
+  shift 2
+  mkdir -p "$POCL_CACHE_DIR"
   CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$@" >"$log" 2>&1
-  local code=$?
-  local ok bad skip
+  local code=$? ok bad skip
+  rm -rf "$POCL_CACHE_DIR"
   # Bats writes `ok 1 name # skip reason`, cmocka `not ok 1 # SKIP name` or `ok 1 # SKIP name`.
   skip=$(grep -ciE '^(not )?ok [0-9]+ .*# skip' "$log")
   ok=$(grep -iE '^ok [0-9]+' "$log" | grep -ciEv '# skip')
@@ -50,45 +78,48 @@ suite() {
          sub(/^(not )?ok [0-9]+ (- )?(# SKIP )?/, ""); print "  skipped: " $0 (why == "" ? "" : ": " why); why = ""; next }
        /^(not )?ok |^[0-9]+\.\.[0-9]+$|^#|^TAP/ { why = ""; next }
        { why = $0 }' "$log"
-  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  echo "$ok $bad $skip"
 }
 
-pocl=$(mktemp -d)
-trap 'rm -rf "$pocl"' EXIT
-mkdir "$pocl/nchw" "$pocl/nhwc"
+# run_verify LOG NAME COMMAND...: `gathertune verify`, whose last line has the counts.
+run_verify() {
+  local log=$1.log name=$2 begin=$SECONDS line
+  shift 2
+  mkdir -p "$POCL_CACHE_DIR"
+  timeout 1200 "$@" >"$log" 2>&1
+  local code=$? ok=0 bad=1 skip=0
+  rm -rf "$POCL_CACHE_DIR"
+  line=$(tail -n 1 "$log")
+  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+    ok=${BASH_REMATCH[1]} bad=${BASH_REMATCH[2]} skip=${BASH_REMATCH[3]}
+    [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+  fi
+  printf '%-44s %4d passed, %d failed, %d skipped  (%d s)\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - begin))
+  [ "$bad" -gt 0 ] && { tail -n 20 "$log"; echo "  all of it: $log"; }
+  grep -i '^skipped' "$log" | sed 's/^/  /'
+  echo "$ok $bad $skip"
+}
 
-# verified NAME COMMAND...: `gathertune verify` in both layouts at a time, one process each; their last lines have the counts.
+suite() { begin run_tap "$@"; }
+
+# verified NAME COMMAND...: `gathertune verify`, each layout by itself.
 verified() {
-  local name=$1 layout log line begin=$SECONDS running=()
-  shift
-  case $name in *"$pattern"*) ;; *) return ;; esac
-  for layout in nchw nhwc; do
-    log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-')-$layout.log
-    # A cache of PoCL's each: what one process packs into a binary, another one may be writing.
-    POCL_CACHE_DIR=$pocl/$layout timeout 1200 "$@" --layout "$layout" >"$log" 2>&1 &
-    running+=($!)
-  done
-  for layout in nchw nhwc; do
-    log=$logs/$(echo "$name" | tr -c 'a-zA-Z0-9_\n' '-')-$layout.log
-    wait "${running[0]}"
-    local code=$? ok=0 bad=1 skip=0
-    running=("${running[@]:1}")
-    line=$(tail -n 1 "$log")
-    if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
-      ok=${BASH_REMATCH[1]} bad=${BASH_REMATCH[2]} skip=${BASH_REMATCH[3]}
-      [ "$code" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
-    fi
-    printf '%-44s %4d passed, %d failed, %d skipped  (%d s)\n' "$name, $layout" "$ok" "$bad" "$skip" $((SECONDS - begin))
-    [ "$bad" -gt 0 ] && { tail -n 20 "$log"; echo "  all of it: $log"; }
-    grep -i '^skipped' "$log" | sed 's/^/  /'
-    passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
-  done
+  begin run_verify "$1, nchw" "${@:2}" --layout nchw
+  begin run_verify "$1, nhwc" "${@:2}" --layout nhwc
 }
 
 for program in "$build"/tests/unit/test_* "$build"/tests/contract/test_*; do
   case $program in *.o | *.d) continue ;; esac
   [ -x "$program" ] || continue
   suite "$(basename "$(dirname "$program")"): $(basename "$program")" "$program"
+done
+
+# The inputs that fuzzing begins from and has found, and mutations of them (make fuzz is the long form).
+for program in "$build"/tests/fuzz/fuzz_*; do
+  case $program in *.o | *.d | *.failed) continue ;; esac
+  [ -x "$program" ] || continue
+  name=$(basename "$program")
+  suite "fuzz corpus: ${name#fuzz_}" "$program" "tests/fuzz/corpus/${name#fuzz_}"
 done
 
 # The command line on the CPU, through PoCL.
@@ -122,6 +153,7 @@ if [ -z "${SANITIZE:-}" ]; then
   verified "oracle on the emulated MI300X" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device hip:0 --configurations 1 --every 3
 fi
 
+while [ "${#waiting[@]}" -gt 0 ]; do collect; done
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

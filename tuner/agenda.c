@@ -41,7 +41,11 @@ static gt_status add_standard(const making *m, gt_error *error) {
   gt_status status = known ? claims(m, plain, &yes, error) : GT_OK;
   if (status != GT_OK || !yes) return status;
   status = gt_family_default(m->generator, plain, m->problem, m->device, &configuration, error);
-  if (status == GT_OK) add(m->agenda, configuration, false, false);
+  gt_agenda *agenda = m->agenda;
+  // It may be the stale winner, which is there already.
+  bool is_new = agenda->known == 0 || (configuration && strcmp(agenda->items[0].configuration, configuration) != 0);
+  if (status == GT_OK && is_new) add(agenda, configuration, false, false);
+  if (status == GT_OK) agenda->standard = agenda->items[agenda->known - 1].configuration;
   free(configuration);
   return status;
 }
@@ -128,7 +132,8 @@ static gt_status add_families(const making *m, const char *list, gt_error *error
 static gt_status begin_search(const making *m, gt_cache *cache, const gt_agenda_options *options,
                               gt_error *error) {
   gt_agenda *agenda = m->agenda;
-  if (options->incumbent && gt_points_find_text(&agenda->points, options->incumbent) == GT_NO_POINT)
+  if (options->incumbent && !options->incumbent_first &&
+      gt_points_find_text(&agenda->points, options->incumbent) == GT_NO_POINT)
     add(agenda, options->incumbent, false, true);
   gt_status status = gt_seeds_find(cache, m->device, m->problem, options->retry, options->incumbent,
                                    &agenda->points, &agenda->seeds, error);
@@ -163,8 +168,9 @@ gt_status gt_agenda_make(gt_generator *generator, gt_cache *cache, const gt_prob
   making m = {.generator = generator, .problem = problem, .device = device, .agenda = agenda};
   *agenda = (gt_agenda){0};
   gt_status status = options->families ? check_list(&m, options->families, error) : GT_OK;
+  if (status == GT_OK && options->incumbent && options->incumbent_first)
+    add(agenda, options->incumbent, false, true);
   if (status == GT_OK) status = add_standard(&m, error);
-  if (status == GT_OK && agenda->known) agenda->standard = agenda->items[0].configuration;
   if (status == GT_OK) status = add_families(&m, options->families, error);
   if (status == GT_OK) status = begin_search(&m, cache, options, error);
   if (status != GT_OK) gt_agenda_free(agenda);

@@ -1,6 +1,6 @@
-// What a tuning run tries, in order: `direct`'s default (what every gain is measured against, and what full
-// results are compared with), the bounds (`stream`), the stored winner where it is in no search space, then
-// what the search proposes, which depends on what came of the items before.
+// What a tuning run tries, in order: the stored winner if it is stale, `direct`'s default (what every gain is
+// measured against, and what full results are compared with), the bounds (`stream`), the stored winner where it
+// is in no search space, then what the search proposes, which depends on what came of the items before.
 #ifndef GT_TUNER_AGENDA_H
 #define GT_TUNER_AGENDA_H
 
@@ -37,6 +37,7 @@ typedef struct {
   uint64_t seed;
   bool retry;            // whether trials of the problem that are in the cache are nothing to begin with
   const char *incumbent; // configuration of the stored winner, or NULL
+  bool incumbent_first;  // whether that is stale
 } gt_agenda_options;
 
 // GT_USAGE for an unknown family or strategy, or a family that only bounds; GT_UNSUPPORTED when none of them

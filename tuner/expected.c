@@ -11,8 +11,6 @@
 #include "tuner/reference_grid.h"
 #include "tuner/values.h"
 
-#define REFERENCE_ELEMENTS \
-  ((int64_t)1 << 22) // outputs (or inputs, if more) that the reference is computed for
 #define REFERENCE_SLICE_LIMIT ((int64_t)1 << 28) // of one slice: 2 GiB of doubles per array
 #define REFERENCE_GROUPS 32                      // that threads take one at a time
 #define KEPT_BYTES ((int64_t)1 << 30)
@@ -57,8 +55,8 @@ static void choose_channels(gt_expected_result *result, int64_t count) {
 
 // Outer slices whose reference is made, when one takes `per_slice` elements.
 static void choose_slices(gt_expected *expected, int64_t per_slice) {
-  int64_t least = per_slice <= 8 * REFERENCE_ELEMENTS ? 2 : 1; // first and last, unless they are huge
-  expected->n_slices = smaller(expected->bench->outer, larger(REFERENCE_ELEMENTS / per_slice, least));
+  int64_t least = per_slice <= 8 * GT_EXPECTED_ELEMENTS ? 2 : 1; // first and last, unless they are huge
+  expected->n_slices = smaller(expected->bench->outer, larger(GT_EXPECTED_ELEMENTS / per_slice, least));
   expected->slices = spread_over(expected->bench->outer, expected->n_slices);
 }
 
@@ -155,7 +153,7 @@ static gt_status expect_separable(gt_expected *expected, gt_error *error) {
   const gt_problem *problem = &expected->bench->problem;
   gt_expected_result *result = first_result(expected);
   int64_t spatial = larger(product(problem->in), product(problem->out)), inner = result->inner;
-  choose_channels(result, smaller(inner, larger(REFERENCE_ELEMENTS / 2 / spatial, smaller(inner, 2))));
+  choose_channels(result, smaller(inner, larger(GT_EXPECTED_ELEMENTS / 2 / spatial, smaller(inner, 2))));
   choose_slices(expected, spatial * result->n_channels);
   gt_status status = check_size(spatial * result->n_channels, error);
   if (status == GT_OK) status = gt_reference_terms(problem, &result->terms, error);

@@ -1,6 +1,6 @@
 // What the right results of a problem are (tuner/compare.h compares with them). Lives in the worker.
 //
-// Two sources. The float64 reference, on outer slices that add up to some 4 million outputs (all, when the
+// Two sources. The float64 reference, on outer slices that add up to GT_EXPECTED_ELEMENTS outputs (all, when the
 // problem is small; of separable operators with many channels innermost, on some of the channels). And the
 // results of the plain family (gt_plain_family), once these have passed the reference, on everything: they are
 // kept on the host, up to 1 GiB of each.
@@ -8,6 +8,8 @@
 #define GT_TUNER_EXPECTED_H
 
 #include "tuner/bench.h"
+
+#define GT_EXPECTED_ELEMENTS ((int64_t)1 << 22) // outputs (or inputs, if more) that the reference is computed for
 
 // What one result is. Its slices are [places][inner]: places are the spatial positions of a separable
 // operator's grad_input, and every element is one of those of a grid operator's results.

@@ -238,6 +238,8 @@ gt_status gt_pipeline_next(gt_pipeline *pipeline, gt_trial_origin *origin, gt_er
   if (item_at(pipeline, pipeline->at)->candidate && gt_trial_is_timed(trial) &&
       (pipeline->best_us == 0 || trial->median_us < pipeline->best_us))
     pipeline->best_us = trial->median_us;
-  if (++pipeline->at < pipeline->options.agenda->count) begin_early(pipeline);
+  bool kept = *origin == GT_TRIAL_CACHED || gt_pending_keep(pipeline->options.pending, pipeline->device,
+                                                            pipeline->options.problem, trial);
+  if (++pipeline->at < pipeline->options.agenda->count && kept) begin_early(pipeline);
   return GT_OK;
 }

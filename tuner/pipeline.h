@@ -8,6 +8,7 @@
 #define GT_TUNER_PIPELINE_H
 
 #include "cache/cache.h"
+#include "exchange/pending.h"
 #include "tuner/agenda.h"
 #include "tuner/workshop.h"
 
@@ -25,7 +26,8 @@ typedef struct {
   // the same points of every run. The device does not wait while compiling takes no longer than so many
   // trials.
   size_t ahead;
-  bool retry;       // takes nothing from the cache
+  bool retry;          // takes nothing from the cache
+  gt_pending *pending; // NULL: none
   gt_trial *trials; // one zeroed per item; filled here, freed by the caller
 } gt_pipeline_options;
 
@@ -36,7 +38,8 @@ void gt_pipeline_close(gt_pipeline *pipeline); // harmless on NULL
 typedef enum { GT_TRIAL_FRESH, GT_TRIAL_CACHED, GT_TRIAL_DUPLICATED } gt_trial_origin;
 
 // Makes or finds the next trial. When it returns the device may be at work on the one after it already: what
-// the caller does with the trial costs the device nothing.
+// the caller does with the trial costs the device nothing. Before that, a trial that is not in the cache is kept
+// in `pending`; what cannot be kept there, the caller stores before the device gets the next one.
 gt_status gt_pipeline_next(gt_pipeline *pipeline, gt_trial_origin *origin, gt_error *error);
 
 // Gives the problem to the workshop, unless that is done. Trials do it when the first one needs the device: a

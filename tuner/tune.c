@@ -8,6 +8,7 @@
 #include "tuner/agenda.h"
 #include "tuner/choose.h"
 #include "tuner/pipeline.h"
+#include "tuner/stale.h"
 #include "tuner/timing.h"
 
 #define DEFAULT_BUDGET 400
@@ -26,10 +27,13 @@ typedef struct {
   gt_tuned *tuned;
   const gt_fingerprint *device;
 
+  gt_winner incumbent; // the stored winner; zeroed: there is none that could still win
+  bool verifies;       // it is stale, and first on the agenda
   gt_agenda agenda;
   gt_trial *trials;   // one per item of the agenda that is done
   size_t done, fresh; // fresh: not from the cache
   gt_pipeline *pipeline;
+  gt_pending *pending;
   int best;                              // fastest candidate so far, -1: none
   double best_us, default_us, stream_us; // 0 while unknown
   double fresh_seconds;
@@ -43,6 +47,7 @@ void gt_tune_defaults(gt_tune_options *options) {
 void gt_tuned_free(gt_tuned *tuned) {
   free(tuned->configuration);
   free(tuned->note);
+  free(tuned->stale);
   for (size_t i = 0; i < tuned->n_ties; i++) free(tuned->ties[i].configuration);
   free(tuned->ties);
   *tuned = (gt_tuned){0};
@@ -88,6 +93,49 @@ static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *t
   t->tuned->cached += cached;
 }
 
+static gt_status put_winner(tuning *t, const gt_variant *variant, const gt_trial *trial, gt_error *error) {
+  const gt_compiled *compiled;
+  gt_status status = gt_workshop_code(t->workshop, variant, &compiled, error);
+  if (status != GT_OK) return status;
+  if (compiled->status != GT_OK)
+    return gt_fail(error, compiled->status, "the winner %s does not compile again: %s",
+                   variant->configuration, compiled->message.data ? compiled->message.data : "");
+  char text[GT_PROBLEM_TEXT];
+  gt_problem_print(t->problem, text);
+  gt_winner winner = {.problem = text,
+                      .variant = *variant, // borrowed, as is the code
+                      .median_us = trial->median_us,
+                      .spread_us = trial->spread_us,
+                      .default_us = t->default_us,
+                      .stream_us = t->stream_us,
+                      .ties = t->tuned->ties,
+                      .n_ties = t->tuned->n_ties,
+                      .code = compiled->code.data,
+                      .code_size = compiled->code.length};
+  memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
+  return gt_cache_put_winner(t->cache, t->device, t->problem, &winner, error);
+}
+
+// The stale winner's trial was made: it is kept as a check, and if it is right takes the stale one's place. It
+// goes on being the incumbent then, whom others must clearly beat.
+static gt_status take_verified(tuning *t, const gt_trial *trial, gt_error *error) {
+  gt_stale_check check = {.configuration = trial->configuration, // borrowed, as is the message
+                          .outcome = trial->outcome,
+                          .message = trial->message};
+  memcpy(check.source_hash, trial->source_hash, sizeof check.source_hash);
+  t->tuned->stale_tried = true;
+  t->tuned->stale_outcome = trial->outcome;
+  gt_status status = gt_cache_put_stale_check(t->cache, t->device, t->problem, &check, error);
+  if (status != GT_OK || !gt_trial_is_timed(trial)) return status;
+  gt_variant variant = {0};
+  status = render(t, trial->configuration, &variant, error);
+  if (status == GT_OK) status = put_winner(t, &variant, trial, error);
+  if (status == GT_COMPILE) status = GT_OK; // the trial is an earlier run's: the final looks again
+  gt_variant_free(&variant);
+  memcpy(t->incumbent.variant.source_hash, trial->source_hash, sizeof trial->source_hash);
+  return status;
+}
+
 static gt_status try_all(tuning *t, gt_error *error) {
   tell(t, NULL, false);
   while (t->done < t->agenda.count) {
@@ -105,6 +153,8 @@ static gt_status try_all(tuning *t, gt_error *error) {
     gt_agenda_report(&t->agenda, t->done++, gt_trial_is_timed(trial) ? trial->median_us : INFINITY);
     t->tuned->duplicates += item->candidate && origin == GT_TRIAL_DUPLICATED;
     count_trial(t, item, trial, origin == GT_TRIAL_CACHED);
+    if (t->verifies && t->done == 1) status = take_verified(t, trial, error);
+    if (status != GT_OK) return status;
     tell(t, trial, origin == GT_TRIAL_CACHED);
   }
   return GT_OK;
@@ -148,7 +198,8 @@ static void add_finalist(const tuning *t, final_round *final, size_t index) {
   final->trials[n].configuration = gt_strdup(from->configuration);
 }
 
-static void choose_finalists(const tuning *t, const gt_winner *incumbent, final_round *final) {
+static void choose_finalists(const tuning *t, final_round *final) {
+  const gt_winner *incumbent = &t->incumbent;
   final->incumbent = -1;
   for (size_t i = 0; i < t->done; i++) {
     const char *configuration = t->agenda.items[i].configuration;
@@ -179,31 +230,6 @@ static void choose_finalists(const tuning *t, const gt_winner *incumbent, final_
     if (t->agenda.items[i].configuration == t->agenda.standard) add_finalist(t, final, i);
 }
 
-static gt_status store_winner(tuning *t, final_round *final, int which, gt_error *error) {
-  const gt_compiled *compiled;
-  const gt_variant *variant = &final->variants[which];
-  gt_trial *trial = &final->trials[which];
-  gt_status status = gt_workshop_code(t->workshop, variant, &compiled, error);
-  if (status != GT_OK) return status;
-  if (compiled->status != GT_OK)
-    return gt_fail(error, compiled->status, "the winner %s does not compile again: %s",
-                   variant->configuration, compiled->message.data ? compiled->message.data : "");
-  char text[GT_PROBLEM_TEXT];
-  gt_problem_print(t->problem, text);
-  gt_winner winner = {.problem = text,
-                      .variant = *variant, // borrowed, as is the code
-                      .median_us = trial->median_us,
-                      .spread_us = trial->spread_us,
-                      .default_us = t->default_us,
-                      .stream_us = t->stream_us,
-                      .ties = t->tuned->ties,
-                      .n_ties = t->tuned->n_ties,
-                      .code = compiled->code.data,
-                      .code_size = compiled->code.length};
-  memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
-  return gt_cache_put_winner(t->cache, t->device, t->problem, &winner, error);
-}
-
 static void report(tuning *t, const char *configuration, double best_us, double spread_us) {
   free(t->tuned->configuration);
   t->tuned->configuration = configuration ? gt_strdup(configuration) : NULL;
@@ -224,10 +250,10 @@ static void take_ties(gt_tuned *tuned, const final_round *final, int winner) {
 }
 
 // Times the finalists side by side and stores the winner.
-static gt_status run_final(tuning *t, const gt_winner *incumbent, gt_error *error) {
+static gt_status run_final(tuning *t, gt_error *error) {
   final_round final = {0};
   gt_status status = GT_OK;
-  choose_finalists(t, incumbent, &final);
+  choose_finalists(t, &final);
   for (size_t i = 0; i < final.count && status == GT_OK; i++)
     status = render(t, final.trials[i].configuration, &final.variants[i], error);
   if (status == GT_OK && final.count > 1) {
@@ -255,7 +281,7 @@ static gt_status run_final(tuning *t, const gt_winner *incumbent, gt_error *erro
          final.trials[winner].spread_us);
   t->tuned->noisy = final.trials[winner].noisy;
   take_ties(t->tuned, &final, winner);
-  status = store_winner(t, &final, winner, error);
+  status = put_winner(t, &final.variants[winner], &final.trials[winner], error);
 
 done:
   for (size_t i = 0; i < final.count; i++) {
@@ -267,8 +293,9 @@ done:
 
 // Whether the stored winner says all that a final could: nothing new was tried, and it is one of what was
 // tried.
-static bool is_settled(const tuning *t, const gt_winner *incumbent) {
-  if (t->fresh || !incumbent->variant.configuration) return false;
+static bool is_settled(const tuning *t) {
+  const gt_winner *incumbent = &t->incumbent;
+  if (t->fresh || t->verifies || !incumbent->variant.configuration) return false;
   for (size_t i = 0; i < t->done; i++)
     if (strcmp(t->trials[i].configuration, incumbent->variant.configuration) == 0)
       return t->trials[i].outcome == GT_OUTCOME_OK &&
@@ -276,15 +303,21 @@ static bool is_settled(const tuning *t, const gt_winner *incumbent) {
   return false;
 }
 
-// The stored winner, if it can be read and still be rendered: a later version's templates may not know its
-// configuration.
-static gt_status find_incumbent(const tuning *t, gt_winner *incumbent, gt_error *error) {
-  gt_status status = gt_cache_get_winner(t->cache, t->device, t->problem, false, incumbent, error);
+// The stored winner, if it can be read and still be rendered, and whether it is stale.
+static gt_status find_incumbent(tuning *t, gt_error *error) {
+  gt_staleness staleness;
+  gt_status status = gt_cache_get_winner(t->cache, t->device, t->problem, false, &t->incumbent, error);
   if (status == GT_NOT_FOUND || status == GT_CORRUPT) return GT_OK;
   if (status != GT_OK) return status;
-  gt_variant variant = {0};
-  if (render(t, incumbent->variant.configuration, &variant, NULL) != GT_OK) gt_winner_free(incumbent);
-  gt_variant_free(&variant);
+  bool judged =
+      gt_staleness_of(t->generator, t->device, t->problem, &t->incumbent, &staleness, NULL) == GT_OK;
+  if (judged && gt_staleness_any(&staleness)) {
+    t->tuned->stale = gt_strdup(t->incumbent.variant.configuration);
+    t->tuned->stale_refused = staleness.refused;
+    t->verifies = !staleness.refused;
+  }
+  if (!judged || staleness.refused) gt_winner_free(&t->incumbent);
+  gt_staleness_free(&staleness);
   return GT_OK;
 }
 
@@ -307,8 +340,8 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
               .device = gt_workshop_fingerprint(workshop),
               .best = -1};
   size_t budget = options->budget > 0 ? (size_t)options->budget : DEFAULT_BUDGET;
-  gt_winner incumbent = {0};
-  gt_status status = find_incumbent(&t, &incumbent, error);
+  gt_status status = gt_pending_recover(cache, error);
+  if (status == GT_OK) status = find_incumbent(&t, error);
   if (status == GT_OK)
     status = gt_agenda_make(generator, cache, problem, t.device,
                             &(gt_agenda_options){.families = options->families,
@@ -316,13 +349,15 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
                                                  .budget = budget,
                                                  .seed = options->seed,
                                                  .retry = options->retry,
-                                                 .incumbent = incumbent.variant.configuration},
+                                                 .incumbent = t.incumbent.variant.configuration,
+                                                 .incumbent_first = t.verifies},
                             &t.agenda, error);
   if (status != GT_OK) goto done;
   tuned->space = t.agenda.space;
   t.trials = gt_alloc(t.agenda.count * sizeof *t.trials);
   gt_compilers_counts before = gt_workshop_compile_counts(workshop), after;
   double device_before = gt_workshop_device_seconds(workshop);
+  t.pending = gt_pending_open(cache);
   t.pipeline = gt_pipeline_open(
       &(gt_pipeline_options){.generator = generator,
                              .workshop = workshop,
@@ -332,20 +367,22 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
                              .timing = &options->timing,
                              .ahead = gt_search_learns(t.agenda.search) ? LEARNING_AHEAD : LOOK_AHEAD,
                              .retry = options->retry,
+                             .pending = t.pending,
                              .trials = t.trials});
   status = try_all(&t, error);
   if (status != GT_OK) {
     report(&t, NULL, 0, 0);
-  } else if (is_settled(&t, &incumbent)) {
-    if (incumbent.default_us > 0) t.default_us = incumbent.default_us;
-    if (incumbent.stream_us > 0) t.stream_us = incumbent.stream_us;
-    report(&t, incumbent.variant.configuration, incumbent.median_us, incumbent.spread_us);
-    tuned->ties = incumbent.ties;
-    tuned->n_ties = incumbent.n_ties;
-    incumbent.ties = NULL;
-    incumbent.n_ties = 0;
+  } else if (is_settled(&t)) {
+    gt_winner *settled = &t.incumbent;
+    if (settled->default_us > 0) t.default_us = settled->default_us;
+    if (settled->stream_us > 0) t.stream_us = settled->stream_us;
+    report(&t, settled->variant.configuration, settled->median_us, settled->spread_us);
+    tuned->ties = settled->ties;
+    tuned->n_ties = settled->n_ties;
+    settled->ties = NULL;
+    settled->n_ties = 0;
   } else {
-    status = run_final(&t, &incumbent, error);
+    status = run_final(&t, error);
   }
   gt_pipeline_times times = gt_pipeline_time(t.pipeline);
   after = gt_workshop_compile_counts(workshop);
@@ -358,10 +395,11 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
 
 done:
   gt_pipeline_close(t.pipeline);
+  gt_pending_close(t.pending);
   gt_workshop_forget(workshop);
   for (size_t i = 0; i < t.agenda.count; i++) gt_trial_free(&t.trials[i]);
   free(t.trials);
   gt_agenda_free(&t.agenda);
-  gt_winner_free(&incumbent);
+  gt_winner_free(&t.incumbent);
   return status;
 }

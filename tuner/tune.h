@@ -45,12 +45,18 @@ typedef struct {
   double seconds, device_seconds, compile_wait_seconds;
   size_t space; // configurations in the search space
   bool empty;   // n = 0 or c = 0: nothing to launch
+  char *stale;  // configuration of the stored winner if that was stale (tuner/stale.h), else NULL
+  bool stale_refused;       // the templates do not have that configuration any more
+  bool stale_tried;         // it was tried, before all others
+  gt_outcome stale_outcome; // what came of that
   char *note; // what the user should know about the times, such as that they are of a part of the problem; or
               // NULL
 } gt_tuned;
 void gt_tuned_free(gt_tuned *tuned);
 
-// Tunes one problem. Configurations that come up are compiled while the device works on others; they are
+// Tunes one problem. A stored winner that is stale is tried before all others, as the present templates and
+// compiler make it, and at once takes its own place if it is right, so that a run that ends early has verified
+// it; what came of it is kept as a check of a stale winner (cache/cache.h). Configurations that come up are compiled while the device works on others; they are
 // tried in one order whatever compiling takes. A kill loses the trial on the device, and the one before it
 // within the milliseconds in which it is written down.
 //  Keeps what was measured when interrupted (GT_INTERRUPTED). GT_FAILED when no

@@ -12,7 +12,7 @@
 //   grid in storage form                                        "note"
 //   {"do":"direct","variant":VARIANT}, payload = code object     → done: RESULT, "note"
 //   {"do":"trial","variant":VARIANT,"check":bool,"timing":{…}}, payload = code object
-//                                                               → done: RESULT
+//   (timing null: it is only checked)                           → done: RESULT
 //   {"do":"retime","variants":[VARIANT,…],"code_bytes":[…],"timing":{…}}, payload = code objects
 //                                                               → done: status, "results":[RESULT,…]
 //   {"do":"verify","problem":TEXT,"variant":VARIANT}, payload = the tensors of gt_problem_tensors, the right

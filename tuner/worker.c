@@ -154,11 +154,12 @@ static json_t *do_trial(worker *w, const json_t *request, const gt_buffer *code)
   gt_variant variant = {0};
   gt_result result = {0};
   gt_timing_options timing = read_timing(request);
+  bool only_checks = json_is_null(json_object_get(request, "timing"));
   gt_status status = require_device(w, &error);
   if (status == GT_OK) status = gt_variant_from_json(json_object_get(request, "variant"), &variant, &error);
   if (status == GT_OK)
     gt_session_trial(&w->session, &(gt_built){&variant, code->data, code->length},
-                     json_is_true(json_object_get(request, "check")), &timing, &result);
+                     json_is_true(json_object_get(request, "check")), only_checks ? NULL : &timing, &result);
   gt_variant_free(&variant);
   return status == GT_OK ? finish_result(&result) : answer(status, error.text);
 }

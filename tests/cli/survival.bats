@@ -32,9 +32,20 @@ finish_killed_run() {
   json '.problems[0] | .tried == $n and .failed == 0' --argjson n "$trials"
 }
 
+# How many configurations were launched and are neither in the cache nor beside it, for the next run to store.
+lost() {
+  local left
+  sort -u journal.txt 2>/dev/null | comm -23 - <(
+    {
+      sqlite3 cache.db 'select configuration from trial'
+      for left in cache.db.pending-*; do jq -r '.trials[].configuration' "$left" 2>/dev/null || true; done
+    } | sort -u
+  ) | wc -l
+}
+
 # GT_KILLS=100 bats tests/cli/survival.bats is the long form.
 @test "a parent that is killed at random instants loses at most the trial in flight, and the last run finds the same winner" {
-  local kills=${GT_KILLS:-12} round lost lines whole
+  local kills=${GT_KILLS:-12} round lines whole
   RANDOM=${GT_SEED:-1}
   journal_script 10
   whole=$(date +%s%N)
@@ -62,10 +73,8 @@ finish_killed_run() {
     [ -s cache.db ] || continue # before it was made
     gathertune list >/dev/null # what the kill left half-written is undone
     [ "$(sqlite3 cache.db 'pragma integrity_check')" = ok ]
-    # Each kill may have cost the trial on the device, and the one before it while it was written down.
-    lost=$(sort journal.txt 2>/dev/null | uniq | comm -23 - <(sqlite3 cache.db 'select configuration from trial' | sort) | wc -l)
-    echo "kill $round: $lost launched and not kept, $(sqlite3 cache.db 'select count(*) from trial') kept"
-    [ "$lost" -le 2 ]
+    echo "kill $round: $(lost) launched and not kept, $(sqlite3 cache.db 'select count(*) from trial') kept"
+    [ "$(lost)" -le 1 ] # what the device had
     if [ "$(sqlite3 cache.db 'select count(*) from trial')" -ge "$trials" ]; then # nothing is left to be killed in
       finish_killed_run
       rm cache.db cache.db.code
@@ -73,6 +82,63 @@ finish_killed_run() {
     fi
   done
   finish_killed_run
+}
+
+# Waits until nothing more is launched.
+wait_for_standstill() {
+  local before
+  wait_for_lines journal.txt 4
+  until [ "$before" = "$(wc -l <journal.txt)" ]; do
+    before=$(wc -l <journal.txt)
+    sleep 0.5
+  done
+}
+
+# A script whose device stands still in one phase of a trial in the midst of the run: $1 is the rule's action.
+stuck_script() {
+  device_script gpu.json <<<"{\"hashed\": [50, 200], \"journal\": \"$PWD/journal.txt\", \"rules\": [{\"match\": \"direct:block=512\", \"action\": \"$1\"}]}"
+}
+
+@test "a parent that is killed while it compiles, launches or writes a trial down loses at most what the device had" {
+  local phase
+  for phase in writing hang compile_hang; do
+    rm -f cache.db*
+    : >journal.txt
+    case $phase in
+    writing) journal_script 20 ;; # the cache is locked by somebody else: writing takes as long as that
+    *) stuck_script "$phase" ;;
+    esac
+    "$GATHERTUNE" tune "$P" --device recorded:gpu.json $SPACE >/dev/null 2>&1 3>&- &
+    parent=$!
+    if [ "$phase" = writing ]; then
+      wait_for_lines journal.txt 4
+      sqlite3 -cmd '.timeout 10000' cache.db 'BEGIN IMMEDIATE' \
+        '.shell touch locked; for i in $(seq 600); do [ -e locked ] || break; sleep 0.1; done' 3>&- &
+      locker=$!
+      for i in $(seq 200); do [ -e locked ] && break; sleep 0.05; done
+    fi
+    wait_for_standstill
+    kill -9 "$parent"
+    wait "$parent" || true
+    if [ "$phase" = writing ]; then
+      rm locked
+      wait "$locker"
+    fi
+    kept=$(sqlite3 cache.db 'select count(*) from trial')
+    echo "$phase: $(lost) launched and not kept, $kept in the cache"
+    [ "$(lost)" -le 1 ]
+    # The next run takes over what lies beside the cache.
+    left=$(cat cache.db.pending-* | jq -r '.trials[0].configuration')
+    [ -n "$left" ]
+    if [ "$phase" = writing ]; then [ "$(sqlite3 cache.db "select count(*) from trial where configuration = '$left'")" -eq 0 ]; fi
+    : >journal.txt
+    journal_script
+    gt tune "$P" --device recorded:gpu.json $SPACE --json
+    works
+    json '.problems[0].failed == 0'
+    [ "$(grep -c "^$left\$" journal.txt)" -le 1 ] # at most once more, among the finalists
+    [ -z "$(compgen -G 'cache.db.pending-*')" ]
+  done
 }
 
 @test "a worker that is killed from outside costs nothing: its trial is made once more" {

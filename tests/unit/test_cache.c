@@ -125,11 +125,12 @@ static void every_outcome_and_an_ugly_message_can_be_stored(void **state) {
   for (int outcome = 0; outcome <= GT_OUTCOME_TIMEOUT; outcome++) {
     gt_trial put = a_trial("direct:block=256"), got;
     put.outcome = (gt_outcome)outcome;
-    put.message = "'); DROP TABLE trial; --\n\xff\x01\"";
+    put.message = "'); DROP TABLE trial; --\n\xff\x01\"\xc3\xa9\xc3";
     put.n_samples = 0;
     put.source_hash[0] = 0;
     assert_ok(gt_cache_put_trial(cache, &device, &problem, &put, &error));
     assert_ok(gt_cache_get_trial(cache, &device, &problem, "direct:block=256", &got, &error));
+    put.message = "'); DROP TABLE trial; --\n?\x01\"\xc3\xa9?"; // texts are UTF-8, which JSON has to be
     assert_same_trial(&got, &put);
     gt_trial_free(&got);
   }

@@ -199,6 +199,7 @@ static void an_older_cache_is_read_and_left_as_it_is(void **state) {
   make_old_cache(f->path);
   assert_true(gt_buffer_read_file(&before, f->path));
   assert_old_rows(f->path, GT_CACHE_READ);
+  assert_old_rows(f->path, GT_CACHE_IMMUTABLE); // as a system's cache
   assert_true(gt_buffer_read_file(&after, f->path));
   assert_int_equal(after.length, before.length);
   assert_memory_equal(after.data, before.data, before.length);
@@ -250,6 +251,11 @@ static void a_file_that_only_claims_to_be_an_older_cache_is_refused(void **state
   fixture *f = *state;
   gt_cache_close(open_cache(f->path, GT_CACHE_WRITE));
   run_sql(f->path, "PRAGMA user_version = 1"); // with the present tables
+  assert_refused(f, GT_CORRUPT);
+  unlink(f->path);
+  make_old_cache(f->path);
+  // Shows when all else has become the present version.
+  run_sql(f->path, "PRAGMA foreign_keys = OFF; DROP TABLE code");
   assert_refused(f, GT_CORRUPT);
 }
 

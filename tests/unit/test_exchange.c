@@ -437,6 +437,33 @@ static void winners_are_held_against_the_search_space(void **state) {
   gt_generator_close(generator);
 }
 
+static void winners_in_another_order_or_of_axes_without_end_are_left_out(void **state) {
+  (void)state;
+  gt_error error = {0};
+  gt_generator *generator;
+  assert_ok(gt_generator_open(NULL, &generator, &error));
+  gt_collection all = {0};
+  gt_validation found = {0};
+
+  add_rendered(&all, generator, "direct:block=256,acc=float");
+  free(all.winners[0].winner.variant.configuration);
+  all.winners[0].winner.variant.configuration = gt_strdup("direct:acc=float,block=256");
+  assert_ok(gt_collection_validate(&all, generator, "x", &found, &error));
+  assert_int_equal(all.n_winners, 0);
+  assert_non_null(strstr(found.first, "it is to be written direct:block=256,acc=float"));
+
+  found = (gt_validation){0};
+  add_rendered(&all, generator, "direct:block=256,acc=float");
+  free(all.winners[0].winner.problem);
+  all.winners[0].winner.problem = gt_strdup(
+      "upsample_linear1d_backward:n=1,c=1,in=100000000,out=100000000,dtype=f32,layout=nchw,align_corners=0");
+  assert_ok(gt_collection_validate(&all, generator, "x", &found, &error));
+  assert_int_equal(all.n_winners, 0);
+  assert_non_null(strstr(found.first, "too long"));
+  gt_collection_free(&all);
+  gt_generator_close(generator);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(merging_in_any_order_and_grouping_gives_the_same),
@@ -448,6 +475,7 @@ int main(void) {
       CASE(json_with_values_that_cannot_be_is_refused),
       CASE(base_64_is_read_back_as_it_was),
       CASE(winners_are_held_against_the_search_space),
+      CASE(winners_in_another_order_or_of_axes_without_end_are_left_out),
   };
   return cmocka_run_group_tests_name("exchange", tests, NULL, NULL);
 }

@@ -23,8 +23,15 @@ static void make_good(const char *path) {
     code[0] = (char)('0' + n);
     gt_winner winner = a_winner("direct", code);
     assert_ok(gt_cache_put_winner(cache, &device, &problem, &winner, &error));
+    gt_stale_check check = {.configuration = "direct", .outcome = GT_OUTCOME_OK};
+    memset(check.source_hash, 'a', sizeof check.source_hash - 1);
+    assert_ok(gt_cache_put_stale_check(cache, &device, &problem, &check, &error));
   }
   gt_cache_close(cache);
+}
+
+static void ignore_check(void *context, const gt_stale_checked *checked) {
+  *(size_t *)context += strlen(checked->check->message);
 }
 
 static void ignore_winner(void *context, const gt_winner *winner) {
@@ -52,6 +59,7 @@ static gt_status read_all(const char *path, gt_error *error) {
   if (status == GT_OK) status = gt_cache_get_winner(cache, &device, &problem, true, &winner, error);
   if (status == GT_OK) status = gt_cache_get_near_winner(cache, &device, &near, true, &other, error);
   if (status == GT_OK) status = gt_collection_read(&all, cache, &everything, 1, error);
+  if (status == GT_OK) status = gt_cache_each_stale_check(cache, ignore_check, &seen, error);
   if (status == GT_OK) status = gt_cache_verify(cache, error);
   gt_winner_free(&winner);
   gt_winner_free(&other);
@@ -202,7 +210,11 @@ static const struct {
     {"UPDATE trial SET registers = -7", false},
     {"UPDATE trial SET temperature_c = -1", false},
     {"UPDATE winner SET ties = '[{}]'", false},
-    {"PRAGMA user_version = 1", false}, // whose columns are there already
+    {"UPDATE winner SET median_us = 0.0", false}, // a winner has a time
+    {"UPDATE trial SET tried_at = 'yesterday'", false},
+    {"UPDATE winner SET tuned_at = '2025-01-31T12:00:00Z '", false},
+    {"PRAGMA journal_mode = WAL", false}, // which cannot be read without writing beside the file
+    {"PRAGMA user_version = 1", false},   // whose columns are there already
     {"UPDATE model SET compute_units = 99999999999", false},
     {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT', ''), 'NOT "
      "NULL', '') "
@@ -211,6 +223,8 @@ static const struct {
     // Texts and blobs that cannot be.
     {"UPDATE trial SET samples_us = '[' || replace(hex(zeroblob(100000)), '00', '[')", false},
     {"UPDATE trial SET configuration = configuration || char(0) || 'x'", false},
+    {"UPDATE trial SET message = CAST(x'ff' AS TEXT)", false},          // no UTF-8
+    {"UPDATE trial SET configuration = 'direct:' WHERE id = 1", false}, // would be another one than `direct`
     {"UPDATE winner SET variant = '{}'", false},
     {"UPDATE winner SET variant = '{' || hex(zeroblob(1000000))", false},
     {"UPDATE winner SET variant = json_set(variant, '$.launches[0].blocks[1]', 0)", false},

@@ -1,6 +1,6 @@
 -- Bin and gather: the samples of an image are sorted by the pixels that they touch (lib/bins), then every pixel sums what its bins list. A
 -- counting sort: count, scan the counters, place in the order of arrival, then put every bin into the order of the samples. So no two
--- additions race, and results repeat. A bin with many entries is summed in pieces of `piece` list positions beforehand, by other threads.
+-- additions race, and results repeat. A bin with many entries is summed in pieces beforehand, by other threads.
 --
 --   binning    device: a launch per step, all threads on each; image: one launch, a block per image that counts in shared memory; fused: that
 --              block keeps the list in shared memory and gathers too, for the channels of its part (parts: blocks per image)
@@ -14,14 +14,16 @@ local grid_gradient = use "grid_gradient"
 local sampling = use "sampling"
 local vector = use "vector"
 
-local piece = 64        -- list positions that are summed together
 local crowded = 1024    -- entries from which on a bin is put into order by a block, not by comparing all of it with each
 local step = 256        -- threads per block of the launches that bin
 local function rounded_up(n, unit) return (n + unit - 1) // unit * unit end
 local function ceil(n, unit) return (n + unit - 1) // unit end
 local function real_bytes(p) return p.double_arithmetic and 8 or 4 end
 
-local function pieces(p) return bins.entries(p) // piece end
+-- List positions that are summed together: few, since what is left over at both ends of a bin is summed by one thread, but so many that all
+-- of an image in one bin makes no more pieces than a thread can sum.
+local function piece(p) return bins.entries(p) < 32768 and 64 or 128 end
+local function pieces(p) return bins.entries(p) // piece(p) end
 local function vectors(c, p) return p.channels // c.channels end
 
 -- Channels of a transposed sample with those that fill its last 16 bytes.
@@ -232,7 +234,7 @@ return {
   bindings = function(c, p, device)
     return {
       sampling = sampling, bins = bins, vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
-      at = layout(c, p), piece = piece, pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile(p), step = step,
+      at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile(p), step = step,
       transposed = transposed(c, p), transposes_input = transposes_input(c, p),
       crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p), scan = scan_parts(p),
       image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device), ceil = ceil,

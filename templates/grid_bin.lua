@@ -1,10 +1,11 @@
 -- Bin and gather: the samples of an image are sorted by the pixels that they touch (lib/bins), then every pixel sums what its bins list. A
 -- counting sort: count, scan the counters, place in the order of arrival, then put every bin into the order of the samples. So no two
--- additions race, and results repeat. A bin with many entries is summed in pieces of `piece` list positions beforehand, by other threads.
+-- additions race, and results repeat. A bin with many entries is summed in pieces beforehand, by other threads.
 --
 --   binning    device: a launch per step, all threads on each; image: one launch, a block per image that counts in shared memory; fused: that
 --              block keeps the list in shared memory and gathers too, for the channels of its part (parts: blocks per image)
---   transpose  channels-first: grad_output is first brought into the order [sample][channel], so that a thread reads neighbouring channels
+--   transpose  channels-first: grad_output (and, for grad_grid, the input) are first brought into the order [place][channel], so that
+--              neighbouring threads read neighbouring channels of the same place
 --   channels   that a thread sums at a time; flight: entries that it loads at a time (and channels, in the kernel of grad_grid)
 --   split      threads per sample in the kernel of grad_grid
 local bins = use "bins"
@@ -13,20 +14,44 @@ local grid_gradient = use "grid_gradient"
 local sampling = use "sampling"
 local vector = use "vector"
 
-local piece = 64        -- list positions that are summed together
 local crowded = 1024    -- entries from which on a bin is put into order by a block, not by comparing all of it with each
 local step = 256        -- threads per block of the launches that bin
-local tile = { samples = 64, channels = 32, block = 256 } -- of the transposition
-
 local function rounded_up(n, unit) return (n + unit - 1) // unit * unit end
 local function ceil(n, unit) return (n + unit - 1) // unit end
 local function real_bytes(p) return p.double_arithmetic and 8 or 4 end
 
-local function pieces(p) return bins.entries(p) // piece end
+-- List positions that are summed together: few, since what is left over at both ends of a bin is summed by one thread, but so many that all
+-- of an image in one bin makes no more pieces than a thread can sum.
+local function piece(p) return bins.entries(p) < 32768 and 64 or 128 end
+local function pieces(p) return bins.entries(p) // piece(p) end
 local function vectors(c, p) return p.channels // c.channels end
 
 -- Channels of a transposed sample with those that fill its last 16 bytes.
 local function pitch(p) return rounded_up(p.channels, 16 // p.dtype_bytes) end
+
+-- Channels of which a block reads transposed samples, one after the other: 128 bytes or all; a power of two.
+local function tile_channels(p)
+  local n = 1
+  while n < p.channels and n * p.dtype_bytes < 128 do n = n * 2 end
+  return n
+end
+
+-- What a block transposes at a time: places (samples or pixels) × channels.
+local function tile(p) return { channels = tile_channels(p), places = 8192 // p.dtype_bytes // tile_channels(p), block = 256 } end
+
+-- Whether the forward's input is transposed too, for the kernel of grad_grid.
+local function transposes_input(c, p) return c.transpose == 1 and p.wants_grid and p.interpolation ~= "nearest" end
+
+-- The blocks of the transposition per image, of grad_output and of the input.
+local function transposed(c, p)
+  local t = tile(p)
+  local across = ceil(p.channels, t.channels)
+  return {
+    channel_tiles = across,
+    gradient_blocks = ceil(sampling.samples(p), t.places) * across,
+    input_blocks = transposes_input(c, p) and ceil(sampling.pixels(p), t.places) * across or 0,
+  }
+end
 
 -- Threads of a block that bins an image by itself.
 local function image_block(c, p, device)
@@ -57,8 +82,7 @@ local function layout(c, p)
   local at = { bytes = 0 }
   local function add(name, bytes) at[name], at.bytes = at.bytes, at.bytes + rounded_up(bytes, 16) end
   local entries = bins.entries(p)
-  if not p.wants_input then return at end
-  if c.binning ~= "fused" then
+  if p.wants_input and c.binning ~= "fused" then
     if c.binning == "device" then add("counts", 4 * bins.count(p)) end
     add("starts", 4 * (bins.count(p) + 1))
     add("ranks", 4 * entries)
@@ -68,6 +92,7 @@ local function layout(c, p)
     add("partials", real_bytes(p) * pieces(p) * bins.corners(p) * p.channels)
   end
   if c.transpose == 1 then add("rows", p.dtype_bytes * pitch(p) * sampling.samples(p)) end
+  if transposes_input(c, p) then add("image", p.dtype_bytes * pitch(p) * sampling.pixels(p)) end
   return at
 end
 
@@ -81,9 +106,13 @@ end
 
 local function is_first(p) return p.layout == "nchw" and p.channels > 1 end -- channels-first
 
--- What depends on the problem alone.
+-- Less than 16 bytes per sample are not worth it; nor is nearest's grad_grid, which is zero.
+local function can_transpose(p)
+  return is_first(p) and p.channels * p.dtype_bytes >= 16 and (p.wants_input or p.interpolation ~= "nearest")
+end
+
 local function channel_values(p)
-  local values, most = {}, is_first(p) and 16 or 16 // p.dtype_bytes
+  local values, most = {}, is_first(p) and 8 or 16 // p.dtype_bytes
   local n = vector.common_power(most, p.channels)
   if n == 1 and is_first(p) and p.channels <= 7 then return { 1, p.channels } end
   while n >= 1 do
@@ -106,9 +135,12 @@ local constraints = {
     ok = function(c, p) return c.parts == 1 or c.binning == "fused" and vectors(c, p) % c.parts == 0 end },
   { why = "fused binning reads grad_output where it lies", ok = function(c) return c.binning ~= "fused" or c.transpose == 0 end },
   { why = "a thread reads less than 16 bytes of a transposed sample",
-    ok = function(c, p) return c.transpose == 0 or c.channels * p.dtype_bytes >= 16 or c.channels == vector.common_power(16, p.channels) end },
+    ok = function(c, p) return c.transpose == 0 or not p.wants_input or c.channels * p.dtype_bytes >= 16 or c.channels == vector.common_power(16 // p.dtype_bytes, p.channels) end },
+  { why = "a thread reads more than 32 bytes, or more than a block has, of a transposed sample",
+    ok = function(c, p) return c.transpose == 0 or c.channels * p.dtype_bytes <= 32 and c.channels <= tile_channels(p) end },
   { why = "transposed samples are read by powers of two", ok = function(c) return c.transpose == 0 or c.channels & (c.channels - 1) == 0 end },
-  { why = "no channels for so many threads", ok = function(c, p) return c.split == 1 or c.split <= grid_gradient.steps(p) end },
+  { why = "no channels for so many threads", ok = function(c, p) return c.split == 1 or c.split <= grid_gradient.steps(p, c.transpose == 1) end },
+  { why = "fused binning is searched with two entries at a time", ok = function(c) return c.binning ~= "fused" or c.flight == 2 end },
   { why = "blocks of 512 threads and more bin by themselves", ok = function(c) return c.block <= 256 or c.binning == "fused" end },
 }
 
@@ -117,6 +149,7 @@ local function default(p, device)
   local values = channel_values(p)
   local wide = is_first(p) and math.min(8, values[#values]) or values[#values]
   if is_first(p) and wide & (wide - 1) ~= 0 then wide = values[#values] end
+  local whole = vector.common_power(16 // p.dtype_bytes, p.channels)
   local block, split = device.is_cpu and 64 or 256, 1
   if p.wants_grid and not device.is_cpu and sampling.samples(p) < 4096 and #split_values(p, device) > 1 and grid_gradient.steps(p) >= 16 then split = 4 end
   local list = {}
@@ -124,11 +157,12 @@ local function default(p, device)
     list[#list + 1] = { binning = binning, parts = 1, transpose = transpose, channels = channels, flight = 2, split = split, block = block }
   end
   if not p.wants_input then
+    if can_transpose(p) and p.channels >= 16 and not device.is_cpu then try("none", 1, 1) end
     try("none", 0, 1)
   else
     if p.channels <= 4 and bins.entries(p) <= 4096 then try("fused", 0, wide) end
     if device.is_cpu then try("image", 0, wide) end
-    if is_first(p) and p.channels >= 16 and not device.is_cpu then try("device", 1, wide) end
+    if can_transpose(p) and p.channels >= 8 and not device.is_cpu then try("device", 1, whole) end
     try("device", 0, wide)
   end
   return choose.first_legal(list, constraints, p, device)
@@ -149,12 +183,12 @@ return {
     local one = { 1 }
     return {
       { name = "binning", values = p.wants_input and { "device", "image", "fused" } or { "none" } },
-      { name = "parts", values = p.wants_input and p.channels > 1 and (device.is_cpu and { 1, 4 } or { 1, 2, 4, 8, 16, 32 }) or one },
-      { name = "transpose", values = p.wants_input and is_first(p) and { 0, 1 } or { 0 } },
+      { name = "parts", values = p.wants_input and p.channels > 1 and (device.is_cpu and { 1, 4 } or { 1, 4, 16 }) or one },
+      { name = "transpose", values = can_transpose(p) and { 0, 1 } or { 0 } },
       { name = "channels", values = p.wants_input and channel_values(p) or one },
       { name = "flight", values = (device.is_cpu or p.interpolation == "bicubic" and p.wants_grid) and { 1, 2 } or { 1, 2, 4 } },
       { name = "split", values = split_values(p, device) },
-      { name = "block", values = device.is_cpu and { 64, 256 } or { 64, 128, 256, 512, 1024 } },
+      { name = "block", values = device.is_cpu and { 64, 256 } or { 128, 256, 512, 1024 } },
     }
   end,
 
@@ -165,7 +199,11 @@ return {
   launches = function(c, p, device)
     local list, samples = {}, sampling.samples(p)
     local function add(kernel, block, items) list[#list + 1] = { kernel = kernel, block = block, blocks = { items, block } } end
-    if p.wants_grid then list[1] = grid_gradient.launch(p, c.block, c.split) end
+    if c.transpose == 1 then
+      local t = transposed(c, p)
+      list[1] = { kernel = "gt_transpose", block = tile(p).block, blocks = t.gradient_blocks + t.input_blocks }
+    end
+    if p.wants_grid then list[#list + 1] = grid_gradient.launch(p, c.block, c.split) end
     if not p.wants_input then return list end
     if c.binning == "fused" then
       list[#list + 1] = { kernel = "gt_fused", block = c.block, blocks = c.parts }
@@ -174,18 +212,20 @@ return {
     if c.binning == "image" then
       list[#list + 1] = { kernel = "gt_bin", block = image_block(c, p, device), blocks = 1 }
     else
-      -- The kernel of grad_grid sets the counters to zero on the way.
-      if not p.wants_grid then add("gt_zero", step, ceil(bins.count(p), 4)) end
+      -- Whatever runs before sets the counters to zero on the way.
+      if #list == 0 then add("gt_zero", step, ceil(bins.count(p), 4)) end
       add("gt_count", step, samples)
       list[#list + 1] = { kernel = "gt_scan", block = step, blocks = scan_parts(p).count }
       add("gt_place", step, samples)
       add("gt_order", step, samples + step * crowd_blocks(p))
     end
-    if c.transpose == 1 then
-      list[#list + 1] = { kernel = "gt_transpose", block = tile.block, blocks = ceil(samples, tile.samples) * ceil(p.channels, tile.channels) }
-    end
     if pieces(p) > 0 then add("gt_pieces", c.block, pieces(p) * vectors(c, p)) end
-    add("gt_gather", c.block, sampling.pixels(p) * vectors(c, p))
+    if c.transpose == 1 then
+      local lanes = tile_channels(p) // c.channels
+      list[#list + 1] = { kernel = "gt_gather", block = c.block, blocks = ceil(sampling.pixels(p), c.block // lanes) * transposed(c, p).channel_tiles }
+    else
+      add("gt_gather", c.block, sampling.pixels(p) * vectors(c, p))
+    end
     return list
   end,
 
@@ -194,7 +234,8 @@ return {
   bindings = function(c, p, device)
     return {
       sampling = sampling, bins = bins, vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
-      at = layout(c, p), piece = piece, pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile, step = step,
+      at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile(p), step = step,
+      transposed = transposed(c, p), transposes_input = transposes_input(c, p),
       crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p), scan = scan_parts(p),
       image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device), ceil = ceil,
     }

@@ -65,5 +65,7 @@ GT_FUNCTION gt_u32 gt_float_bfloat2(float low, float high) {
 
 #define gt_atomic_add_int(address, value) atomicAdd(address, value) // the value before
 #define gt_shared_add_int(address, value) atomicAdd(address, value) // of shared memory
+#define gt_shared_add_float(address, value) atomicAdd(address, value)
+#define gt_shared_add_double(address, value) atomicAdd(address, value)
 #define gt_atomic_add_float(address, value) atomicAdd(address, value)
 #define gt_atomic_add_double(address, value) atomicAdd(address, value)

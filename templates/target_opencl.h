@@ -52,22 +52,19 @@ GT_FUNCTION gt_u32 gt_float_half2(float low, float high) {
 #define gt_shared_add_int(address, value) atomic_add((volatile __local int *)(address), value) // of shared memory
 
 // OpenCL 1.2 has no atomic addition of floating-point numbers: exchange until nobody came between.
-GT_FUNCTION void gt_atomic_add_float(volatile __global float *address, float value) {
-  volatile __global uint *word = (volatile __global uint *)address;
-  uint seen = *word, expected;
-  do {
-    expected = seen;
-    seen = atomic_cmpxchg(word, expected, as_uint(as_float(expected) + value));
-  } while (seen != expected);
-}
+#define GT_ATOMIC_ADD(name, space, type, bits, exchange, to_bits, from_bits) \
+  GT_FUNCTION void name(volatile space type *address, type value) { \
+    volatile space bits *word = (volatile space bits *)address; \
+    bits seen = *word, expected; \
+    do { \
+      expected = seen; \
+      seen = exchange(word, expected, to_bits(from_bits(expected) + value)); \
+    } while (seen != expected); \
+  }
+GT_ATOMIC_ADD(gt_atomic_add_float, __global, float, uint, atomic_cmpxchg, as_uint, as_float)
+GT_ATOMIC_ADD(gt_shared_add_float, __local, float, uint, atomic_cmpxchg, as_uint, as_float)
 #ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
-GT_FUNCTION void gt_atomic_add_double(volatile __global double *address, double value) {
-  volatile __global ulong *word = (volatile __global ulong *)address;
-  ulong seen = *word, expected;
-  do {
-    expected = seen;
-    seen = atom_cmpxchg(word, expected, as_ulong(as_double(expected) + value));
-  } while (seen != expected);
-}
+GT_ATOMIC_ADD(gt_atomic_add_double, __global, double, ulong, atom_cmpxchg, as_ulong, as_double)
+GT_ATOMIC_ADD(gt_shared_add_double, __local, double, ulong, atom_cmpxchg, as_ulong, as_double)
 #endif

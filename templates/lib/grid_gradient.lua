@@ -2,32 +2,36 @@
 -- channels of one sample, and add up their parts in shared memory in a fixed order. Channels-first, neighbouring threads have neighbouring
 -- samples; channels-last, neighbouring vectors of channels.
 --
--- Parameters: split, and flight (channels or vectors of them that a thread loads at a time).
+-- Parameters: split, and flight (channels or vectors of them that a thread loads at a time). `rows`, of channels-first images that were
+-- transposed: { pitch = elements from one sample or pixel to the next, gradients =, image = where these begin (C expressions, of image o) }.
 local sampling = use "sampling"
 local vector = use "vector"
 local gradient = {}
 
 -- Channels of one load.
-local function width(p) return p.layout == "nhwc" and vector.common_power(16 // p.dtype_bytes, p.channels) or 1 end
+local function width(p, rows)
+  return (rows or p.layout == "nhwc") and vector.common_power(16 // p.dtype_bytes, p.channels) or 1
+end
 
 -- The loads of a sample's grad_output.
-function gradient.steps(p) return p.channels // width(p) end
+function gradient.steps(p, rows) return p.channels // width(p, rows) end
 
 function gradient.launch(p, block, split)
   if p.interpolation == "nearest" then split = 1 end
   return { kernel = "gt_grad_grid", block = block, blocks = { sampling.samples(p) * split, block } }
 end
 
-local function index_type(p)
-  return math.max(p.in_slice, p.out_slice) < 1 << 31 and "gt_i32" or "gt_i64"
+local function index_type(p, rows)
+  local padded = rows and rows.pitch * math.max(sampling.samples(p), sampling.pixels(p)) or 0
+  return math.max(p.in_slice, p.out_slice, padded) < 1 << 31 and "gt_i32" or "gt_i64"
 end
 
 -- The lines of the kernel. `first`: lines that every thread runs before, as a rider.
-function gradient.lines(p, block, split, flight, first)
+function gradient.lines(p, block, split, flight, first, rows)
   local lines, real = {}, sampling.real(p)
   local function add(...) lines[#lines + 1] = select("#", ...) == 1 and (...) or (...):format(select(2, ...)) end
   local function add_all(list, indent) for _, line in ipairs(list) do add((indent or "") .. line) end end
-  local samples, taps, steps, v = sampling.samples(p), sampling.taps(p), gradient.steps(p), width(p)
+  local samples, taps, steps, v = sampling.samples(p), sampling.taps(p), gradient.steps(p, rows), width(p, rows)
   if p.interpolation == "nearest" then
     -- Weights do not depend on the position.
     add("GT_KERNEL(%d) gt_grad_grid(%s) {", block, sampling.arguments(p))
@@ -39,14 +43,16 @@ function gradient.lines(p, block, split, flight, first)
     add("}")
     return lines
   end
-  local index, per_block = index_type(p), block // split
+  local index, per_block = index_type(p, rows), block // split
+  local last = rows or p.layout == "nhwc"
   local place, channel_in, channel_out = sampling.place_stride(p), sampling.channel_stride(p, sampling.pixels(p)), sampling.channel_stride(p, samples)
+  if rows then place, channel_in, channel_out = rows.pitch, 1, 1 end
   add("GT_KERNEL(%d) gt_grad_grid(%s) {", block, sampling.arguments(p))
   if split > 1 then add("  GT_SHARED %s sums[%d];", real, 2 * block) end
   add_all(first or {}, "  ")
   if split == 1 then
     add("  const gt_u32 group = gt_thread(), part = 0;")
-  elseif p.layout == "nhwc" then
+  elseif last then
     add("  const gt_u32 group = gt_thread() / %du, part = gt_thread() %% %du;", split, split)
   else
     add("  const gt_u32 group = gt_thread() %% %du, part = gt_thread() / %du;", per_block, per_block)
@@ -55,8 +61,8 @@ function gradient.lines(p, block, split, flight, first)
   add("  %s sum_x = 0, sum_y = 0;", real)
   add("  if (o < (gt_u64)outer) {")
   add("    const %s sample = (%s)(i - o * %du);", index, index, samples)
-  add("    const GT_GLOBAL gt_storage *from = grad_output + o * %du + sample * %d;", p.out_slice, place)
-  add("    const GT_GLOBAL gt_storage *image = input + o * %du;", p.in_slice)
+  add("    const GT_GLOBAL gt_storage *from = %s + sample * %d;", rows and rows.gradients or ("grad_output + o * %du"):format(p.out_slice), place)
+  add("    const GT_GLOBAL gt_storage *image = %s;", rows and rows.image or ("input + o * %du"):format(p.in_slice))
   add("    " .. vector.load(p, 2, "coordinates", "grid + 2 * i"))
   for n, axis in ipairs(sampling.axes) do
     add_all(sampling.tap_lines(p, axis, vector.element(p, 2, "coordinates", 2 - n), true), "    ")
@@ -107,7 +113,7 @@ function gradient.lines(p, block, split, flight, first)
   add("    }")
   add("  }")
   if split > 1 then
-    local stride = p.layout == "nhwc" and 1 or per_block
+    local stride = last and 1 or per_block
     add("  sums[2 * gt_thread()] = sum_x, sums[2 * gt_thread() + 1] = sum_y;")
     local left = split
     while left > 1 do

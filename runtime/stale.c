@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generator/default.h"
 #include "runtime/child.h"
 #include "runtime/code.h"
 #include "tuner/expected.h"

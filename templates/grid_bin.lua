@@ -15,9 +15,9 @@ local sampling = use "sampling"
 local vector = use "vector"
 
 local crowded = 1024    -- entries from which on a bin is put into order by a block, not by comparing all of it with each
-local step = 256        -- threads per block of the launches that bin
 local function rounded_up(n, unit) return (n + unit - 1) // unit * unit end
 local function ceil(n, unit) return (n + unit - 1) // unit end
+local function step(device) return device.is_cpu and 64 or 256 end -- threads per block of the launches that bin
 local function real_bytes(p) return p.double_arithmetic and 8 or 4 end
 
 -- List positions that are summed together: few, since what is left over at both ends of a bin is summed by one thread, but so many that all
@@ -72,9 +72,10 @@ local function crowd_blocks(p)
 end
 
 -- The scan: a part of the counters per block, in tiles of four per thread.
-local function scan_parts(p)
-  local tiles = math.max(4, ceil(bins.count(p), 32 * 4 * step))
-  return { tiles = tiles, length = tiles * 4 * step, count = ceil(bins.count(p), tiles * 4 * step) }
+local function scan_parts(p, device)
+  local tile = 4 * step(device)
+  local tiles = math.max(4, ceil(bins.count(p), 32 * tile))
+  return { tiles = tiles, length = tiles * tile, count = ceil(bins.count(p), tiles * tile) }
 end
 
 -- Where things lie in the workspace of an image, in bytes, and how many it has.
@@ -213,11 +214,11 @@ return {
       list[#list + 1] = { kernel = "gt_bin", block = image_block(c, p, device), blocks = 1 }
     else
       -- Whatever runs before sets the counters to zero on the way.
-      if #list == 0 then add("gt_zero", step, ceil(bins.count(p), 4)) end
-      add("gt_count", step, samples)
-      list[#list + 1] = { kernel = "gt_scan", block = step, blocks = scan_parts(p).count }
-      add("gt_place", step, samples)
-      add("gt_order", step, samples + step * crowd_blocks(p))
+      if #list == 0 then add("gt_zero", step(device), ceil(bins.count(p), 4)) end
+      add("gt_count", step(device), samples)
+      list[#list + 1] = { kernel = "gt_scan", block = step(device), blocks = scan_parts(p, device).count }
+      add("gt_place", step(device), samples)
+      add("gt_order", step(device), samples + step(device) * crowd_blocks(p))
     end
     if pieces(p) > 0 then add("gt_pieces", c.block, pieces(p) * vectors(c, p)) end
     if c.transpose == 1 then
@@ -234,9 +235,9 @@ return {
   bindings = function(c, p, device)
     return {
       sampling = sampling, bins = bins, vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
-      at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile(p), step = step,
+      at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile(p), step = step(device),
       transposed = transposed(c, p), transposes_input = transposes_input(c, p),
-      crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p), scan = scan_parts(p),
+      crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p), scan = scan_parts(p, device),
       image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device), ceil = ceil,
     }
   end,

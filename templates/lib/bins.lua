@@ -53,20 +53,28 @@ function bins.value_list(p, tap)
   return { ("Y_w%d * X_w%d"):format(tap // 4, tap % 4) }
 end
 
--- Lines that declare `before_<name>`, the sum of the ints `own` of all threads of a lower number, and all_<name>, that of all; `sums` is shared
--- memory of an int per thread. All threads must come here.
-function bins.scan_lines(name, own, threads)
+-- Lines that declare before_<name>, the sum of the ints `own` (a C expression) of all threads of a lower number, and all_<name>, that of all
+-- threads; `sums` is shared memory of an int per thread. All threads must come here. The doubling steps of a GPU are a loop over all on a CPU,
+-- whose compilers take long for barriers.
+function bins.scan_lines(name, own, threads, device)
   local lines = { ("sums[gt_thread()] = %s;"):format(own), "gt_barrier();" }
+  local function add(...) lines[#lines + 1] = (...):format(select(2, ...)) end
+  if device.is_cpu then
+    add("int before_%s = 0, all_%s = 0;", name, name)
+    add("for (int i = 0; i < %d; i++) before_%s += i < (int)gt_thread() ? sums[i] : 0, all_%s += sums[i];", threads, name, name)
+    add("gt_barrier();")
+    return lines
+  end
   local step = 1
   while step < threads do
-    lines[#lines + 1] = ("const int %s_%d = gt_thread() >= %du ? sums[gt_thread() - %du] : 0;"):format(name, step, step, step)
-    lines[#lines + 1] = "gt_barrier();"
-    lines[#lines + 1] = ("sums[gt_thread()] += %s_%d;"):format(name, step)
-    lines[#lines + 1] = "gt_barrier();"
+    add("const int %s_%d = gt_thread() >= %du ? sums[gt_thread() - %du] : 0;", name, step, step, step)
+    add("gt_barrier();")
+    add("sums[gt_thread()] += %s_%d;", name, step)
+    add("gt_barrier();")
     step = step * 2
   end
-  lines[#lines + 1] = ("const int before_%s = sums[gt_thread()] - (%s), all_%s = sums[%d];"):format(name, own, name, threads - 1)
-  lines[#lines + 1] = "gt_barrier();"
+  add("const int before_%s = sums[gt_thread()] - (%s), all_%s = sums[%d];", name, own, name, threads - 1)
+  add("gt_barrier();")
   return lines
 end
 

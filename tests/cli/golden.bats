@@ -72,3 +72,18 @@ compare() {
 @test "inner with gaps between pixels renders to its golden sources" {
   compare inner-strided-bf16 inner n=2,c=16,in=6x8,out=12x16,dtype=bf16,layout=nhwc,scale=2x2,stride=6000x1x420x26
 }
+
+@test "grid_bin by all threads, by a block and transposed renders to its golden sources" {
+  compare grid-bin-f32 grid_bin n=2,c=8,in=40x50,out=90x70,dtype=f32,layout=nhwc grid_sampler_2d
+  compare grid-bin-fused-bf16 grid_bin n=2,c=3,in=5x7,out=9x13,dtype=bf16,want=input grid_sampler_2d
+  compare grid-bin-transposed-f16 grid_bin n=2,c=32,in=40x50,out=90x70,dtype=f16,padding=border grid_sampler_2d
+}
+
+@test "grid_lds renders to its golden sources" {
+  compare grid-lds-f16 grid_lds n=2,c=3,in=5x7,out=9x13,dtype=f16,padding=reflection grid_sampler_2d
+}
+
+@test "grid_scatter and grid_stream render to their golden sources" {
+  compare grid-scatter-bf16 grid_scatter n=2,c=3,in=5x7,out=9x13,dtype=bf16,interpolation=bicubic,align_corners=1 grid_sampler_2d
+  compare grid-stream-f64 grid_stream n=2,c=3,in=5x7,out=9x13,dtype=f64 grid_sampler_2d
+}

@@ -29,16 +29,22 @@ configurations() {
   done
 }
 
-# Every family's gradients for the positions in positions.npy are right, and the same bits in a second run.
-right() {
-  local configuration count=0
-  for configuration in $(configurations "$1"); do
-    gt tune "$1" --device "$DEVICE" --grid-file positions.npy $ONE "$configuration" --json
+# The gradients for the positions in positions.npy are right, and the same bits in a second run: of the configurations that are named.
+right_by() { # problem configuration…
+  local problem=$1 configuration
+  for configuration in "${@:2}"; do
+    gt tune "$problem" --device "$DEVICE" --grid-file positions.npy $ONE "$configuration" --json
     works
     json '.trials[0].trial | .outcome == "ok" and .checked'
-    count=$((count + 1))
   done
-  [ "$count" -ge 2 ]
+}
+
+# The same of every family.
+right() {
+  local list
+  mapfile -t list < <(configurations "$1")
+  [ "${#list[@]}" -ge 2 ]
+  right_by "$1" "${list[@]}"
 }
 
 @test "a grid without a class is tuned for each, and gets what is good for all" {
@@ -119,4 +125,26 @@ right() {
   right "$one"
   right "$one,padding=reflection,align_corners=1,layout=nhwc"
   right "$one,padding=border,interpolation=bicubic"
+}
+
+# Enough samples for bins that a block puts into order (1024 and more) and for sums in pieces.
+@test "thousands of samples in a few bins are summed in the order of the samples, however they are sorted" {
+  positions 2 40 50 "0.1 if i % 40 < 36 else math.sin(i)"
+  local crowd=grid_sampler_2d_backward:n=2,c=4,in=6x5,out=40x50,dtype=f32,want=input
+  local way=parts=1,transpose=0,channels=4,flight=2,split=1,block=64
+  right_by "$crowd" grid_bin:binning=device,$way grid_bin:binning=image,$way grid_bin:binning=fused,$way \
+    grid_bin:binning=device,${way/transpose=0/transpose=1}
+  right_by "$crowd,layout=nhwc,interpolation=bicubic" grid_bin:binning=device,$way grid_bin:binning=image,$way
+  right_by "$crowd,interpolation=nearest" grid_bin:binning=device,$way grid_bin:binning=fused,$way
+}
+
+@test "channels that fill no vector and no tile" {
+  positions 3 7 9 "math.sin(i * 1.3) * 1.1"
+  local odd=grid_sampler_2d_backward:n=3,c=20,in=11x6,out=7x9,dtype=f16
+  local way=parts=1,transpose=1,channels=4,flight=2,split=4,block=64
+  right_by "$odd" grid_bin:binning=device,$way grid_bin:binning=image,$way \
+    grid_bin:binning=fused,parts=4,transpose=0,channels=1,flight=2,split=1,block=64 \
+    grid_lds:channels=4,bands=1,images=1,split=1,flight=2,block=64
+  right_by "$odd,want=grid" grid_bin:binning=none,parts=1,transpose=1,channels=1,flight=1,split=4,block=256
+  right "${odd/c=20/c=7},layout=nhwc"
 }

@@ -18,14 +18,13 @@ with open("positions.npy", "wb") as file:
 PYTHON
 }
 
-# The families that the program has for a grid, in their default configurations.
+# The default configurations of the families that can do a problem.
 configurations() {
   local family
   for family in "$ROOT"/templates/grid_*.lua; do
     family=$(basename "$family" .lua)
     [ "$family" = grid_stream ] && continue
-    gathertune generate "$1" --family "$family" --device "$DEVICE" --json >/dev/null 2>&1 || continue
-    gathertune generate "$1" --family "$family" --device "$DEVICE" --json | jq -r .configuration
+    gathertune generate "$1" --family "$family" --device "$DEVICE" --json 2>/dev/null | jq -r .variant.configuration
   done
 }
 

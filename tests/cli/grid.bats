@@ -3,6 +3,7 @@ load helpers
 # grid_sampler_2d_backward: tuning by classes and with real grids, and grids on which gradients are easily wrong.
 G=grid_sampler_2d_backward:n=2,c=3,in=6x5,out=4x7,dtype=f32
 ONE="--batch-us 10 --config"
+export GFX942_SCHEDULE=5 # on an emulated MI300X: workgroups and waves in another order in each launch
 
 # Writes positions.npy, float32, of shape (n, h, w, 2): the numbers that a Python expression of i (0, 1, …) has.
 positions() { # n h w expression

@@ -64,10 +64,28 @@ static void add_die_lines(Job *job, const LineSet *lines) {
   }
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+  while (b) {
+    uint64_t rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
+}
+
+// The workgroup that comes at a place of the job's schedule: every (stride)-th one, round and round.
+static uint64_t scheduled(const Job *job, uint64_t place) {
+  uint64_t seed = job->options->schedule;
+  if (!seed) return place;
+  uint64_t stride = seed * 0x9e3779b97f4a7c15ull % job->total;
+  while (common_divisor(stride, job->total) != 1) stride++;
+  return (uint64_t)(((unsigned __int128)stride * place + seed) % job->total);
+}
+
 static void run_groups(Job *job, Workgroup *group) {
   while (!atomic_load(&job->failed)) {
-    uint64_t number = atomic_fetch_add(&job->next, 1);
-    if (number >= job->total) break;
+    uint64_t place = atomic_fetch_add(&job->next, 1);
+    if (place >= job->total) break;
+    uint64_t number = scheduled(job, place);
     group->id[0] = (uint32_t)(number % job->groups[0]);
     group->id[1] = (uint32_t)(number / job->groups[0] % job->groups[1]);
     group->id[2] = (uint32_t)(number / job->groups[0] / job->groups[1]);

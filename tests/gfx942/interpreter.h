@@ -61,6 +61,8 @@ typedef void (*gfx_decoded)(void *context, uint64_t pc, const char *text);
 typedef struct {
   int threads;               // host threads, at least 1; workgroups are dealt to them
   int dies;                  // XCDs, 1 to 64, to which workgroups are dealt in turn; 0: 1
+  uint64_t schedule;         // 0: workgroups in order, waves one after the other up to the next barrier; else: one of
+                             // many other orders, in which waves take turns within their instructions
   bool count_traffic;        // fill in `read` and `written`, which makes memory accesses slower
   gfx_may_access may_access; // NULL: everything is allowed
   gfx_decoded decoded;       // NULL: nobody wants to know

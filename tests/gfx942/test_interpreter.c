@@ -92,6 +92,36 @@ static void atomics_in_lds_return_what_was_there(void **state) {
   assert_int_equal(total[3], N);
 }
 
+static void schedules_change_the_order_of_waves_and_nothing_else(void **state) {
+  (void)state;
+  enum { GROUPS = 9 };
+  uint32_t *in_order = buffer(4 * N), *r = buffer(4 * N), *total = buffer(4 * 4);
+  int others = 0;
+  RUN("lds_atomics", one_group, ARGUMENT(in_order), ARGUMENT(total));
+  for (uint64_t schedule = 1; schedule < 20; schedule++) {
+    uint32_t seen[N] = {0};
+    memset(total, 0, 4 * 4);
+    RUN("lds_atomics", ((Shape){.groups = 1, .items = N, .schedule = schedule}), ARGUMENT(r), ARGUMENT(total));
+    for (int i = 0; i < N; i++) seen[r[i]]++;
+    for (int i = 0; i < N; i++) assert_int_equal(seen[i], 1);
+    others += memcmp(r, in_order, 4 * N) != 0;
+  }
+  assert_true(others > 10);
+
+  int *x = buffer(4 * N * GROUPS), *sum = buffer(4 * GROUPS);
+  for (int i = 0; i < N * GROUPS; i++) x[i] = (int)(random_bits() >> 16);
+  for (uint64_t schedule = 1; schedule < 20; schedule++) {
+    memset(sum, 0, 4 * GROUPS);
+    RUN("reduce", ((Shape){.groups = GROUPS, .items = N, .schedule = schedule}), ARGUMENT(x), ARGUMENT(sum));
+    for (int group = 0; group < GROUPS; group++) {
+      int expected = 0;
+      for (int i = 0; i < N; i++) expected += x[group * N + i];
+      assert_int_equal(sum[group], expected);
+    }
+    assert_int_equal(counts.barriers, 9 * 4 * GROUPS);
+  }
+}
+
 static void lanes_exchange_values(void **state) {
   (void)state;
   int *r = buffer(4 * N * 10);
@@ -343,6 +373,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_teardown(waves_may_wait_for_each_other_without_a_barrier, free_buffers),
       cmocka_unit_test_teardown(atomics_of_all_kinds_add_up, free_buffers),
       cmocka_unit_test_teardown(atomics_in_lds_return_what_was_there, free_buffers),
+      cmocka_unit_test_teardown(schedules_change_the_order_of_waves_and_nothing_else, free_buffers),
       cmocka_unit_test_teardown(lanes_exchange_values, free_buffers),
       cmocka_unit_test_teardown(arrays_in_scratch_keep_each_lanes_values, free_buffers),
       cmocka_unit_test_teardown(registers_may_be_chosen_at_run_time, free_buffers),

@@ -172,6 +172,7 @@ bool try_kernel(const char *kernel, Shape shape, const uint64_t *argument, int c
   dispatch.lds_bytes += shape.dynamic_lds;
   gfx_options options = {.threads = shape.threads ? shape.threads : 2,
                          .dies = shape.dies,
+                         .schedule = shape.schedule,
                          .count_traffic = true,
                          .may_access = may_access};
   error[0] = 0;

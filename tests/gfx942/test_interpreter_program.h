@@ -18,6 +18,7 @@ typedef struct {
   uint32_t dynamic_lds;
   int threads;
   int dies;
+  uint64_t schedule;
 } Shape;
 
 static const Shape one_group = {.groups = 1, .items = N};

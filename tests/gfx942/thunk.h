@@ -21,6 +21,7 @@ uint64_t thunk_device_memory(void);
 int thunk_threads(void);
 // Dies (XCDs) of the device.
 int thunk_dies(void);
+uint64_t thunk_schedule(void); // of the next dispatch, another one each time; 0: in order
 // Writes a line to stderr if GFX942_LOG is at least `level` (1: kernels and refusals, 2: also memory,
 // queues and packets, 3: also code).
 void thunk_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -156,6 +156,7 @@ static void run_kernel(queue *q, const hsa_kernel_dispatch_packet_t *packet) {
   };
   gfx_options options = {.threads = thunk_threads(),
                          .dies = thunk_dies(),
+                         .schedule = thunk_schedule(),
                          .may_access = memory_may_access,
                          .decoded = log_instruction};
   gfx_counts counts = {0};

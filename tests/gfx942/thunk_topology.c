@@ -11,6 +11,7 @@
 #define GIB ((uint64_t)1 << 30)
 
 static int log_level, threads;
+static uint64_t schedule;
 static uint64_t device_memory;
 static HSAuint32 dies;
 
@@ -33,6 +34,11 @@ __attribute__((constructor)) static void configure(void) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   threads = (int)setting("GFX942_THREADS", processors > 0 ? (uint64_t)processors : 1, 1, 64);
   dies = (HSAuint32)setting("GFX942_XCC", 8, 1, 8);
+  schedule = setting("GFX942_SCHEDULE", 0, 0, UINT64_MAX);
+}
+
+uint64_t thunk_schedule(void) {
+  return schedule ? __atomic_fetch_add(&schedule, 1, __ATOMIC_RELAXED) : 0;
 }
 
 uint64_t thunk_device_memory(void) {

@@ -6,7 +6,7 @@
 
 // A wave that does not reach a barrier gives the others of its workgroup a turn after so many instructions:
 // waves may wait for each other through memory.
-enum { SLICE = 10000 };
+enum { SLICE = 10000, SHORT_SLICE = 96 };
 
 // Bits of the kernel descriptor's properties that put values in the first scalar registers.
 enum {
@@ -139,10 +139,18 @@ static void start_wave(Wave *wave, Workgroup *group, int index) {
   wave->done = exec == 0;
 }
 
+// The next of a workgroup's pseudo-random numbers (Marsaglia's xorshift), for its schedule.
+static uint64_t next_number(Workgroup *group) {
+  uint64_t x = group->random;
+  x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+  return group->random = x;
+}
+
 // Runs a wave until it ends, waits at a barrier, or has used its slice.
 static bool run_slice(Wave *wave) {
   Workgroup *group = wave->group;
-  for (int i = 0; i < SLICE && !wave->done && !wave->at_barrier; i++) {
+  int slice = group->random ? 1 + (int)(next_number(group) % SHORT_SLICE) : SLICE;
+  for (int i = 0; i < slice && !wave->done && !wave->at_barrier; i++) {
     const Instruction *instruction = code_fetch(&group->code, wave->pc, group->fault, sizeof group->fault);
     if (!instruction) return false;
     wave->pc += instruction->size;
@@ -156,11 +164,14 @@ bool workgroup_run(Workgroup *group) {
   // Kernels must not count on what an earlier workgroup left in LDS.
   memset(group->lds, 0xcd, group->lds_bytes);
   for (int i = 0; i < group->waves; i++) start_wave(&group->wave[i], group, i);
+  uint64_t place = group->id[0] + group->id[1] * 0x100000001ull + group->id[2] * 0x10000000003ull;
+  group->random = group->options->schedule ? (group->options->schedule + place) * 0x9e3779b97f4a7c15ull | 1 : 0;
   for (bool alive = true; alive;) {
     alive = false;
     bool all_waiting = true;
+    int first = group->random ? (int)(next_number(group) % (uint64_t)group->waves) : 0;
     for (int i = 0; i < group->waves; i++) {
-      Wave *wave = &group->wave[i];
+      Wave *wave = &group->wave[(first + i) % group->waves];
       if (!run_slice(wave)) return false;
       if (wave->done) continue;
       alive = true;

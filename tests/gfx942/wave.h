@@ -30,6 +30,7 @@ typedef struct {
   LineSet die_lines; // that any workgroup of this thread has touched, with the number of its die
   uint64_t known_page[KNOWN_PAGES]; // 4 KiB pages that may_access has allowed, plus one; 0 for none
   char fault[512];
+  uint64_t random; // state of its schedule's pseudo-random numbers; 0: waves run in order
 } Workgroup;
 
 struct Wave {

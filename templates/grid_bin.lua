@@ -7,7 +7,9 @@
 --   transpose  channels-first: grad_output (and, for grad_grid, the input) are first brought into the order [place][channel], so that
 --              neighbouring threads read neighbouring channels of the same place
 --   channels   that a thread sums at a time; flight: entries that it loads at a time (and channels, in the kernel of grad_grid)
+--   order      of blocks, on GPUs of several chiplets (lib/amd)
 --   split      threads per sample in the kernel of grad_grid
+local amd = use "amd"
 local bins = use "bins"
 local choose = use "choose"
 local grid_gradient = use "grid_gradient"
@@ -155,7 +157,8 @@ local function default(p, device)
   if p.wants_grid and not device.is_cpu and sampling.samples(p) < 4096 and #split_values(p, device) > 1 and grid_gradient.steps(p) >= 16 then split = 4 end
   local list = {}
   local function try(binning, transpose, channels)
-    list[#list + 1] = { binning = binning, parts = 1, transpose = transpose, channels = channels, flight = 2, split = split, block = block }
+    local c = { binning = binning, parts = 1, transpose = transpose, channels = channels, flight = 2, split = split, block = block }
+    list[#list + 1] = amd.order_default(c, device, "xcd") -- blocks that read the same samples share a cache
   end
   if not p.wants_input then
     if can_transpose(p) and p.channels >= 16 and not device.is_cpu then try("none", 1, 1) end
@@ -176,13 +179,13 @@ return {
 
   claims = function(p)
     if bins.entries(p) >= 1 << 30 or bins.count(p) >= 1 << 30 then return false, "2^30 samples of an image, or pixels, and more" end
-    if math.max(p.in_slice, p.out_slice) >= 1 << 31 then return false, "images of 2^31 elements and more" end
+    if pitch(p) * math.max(sampling.pixels(p), sampling.samples(p)) >= 1 << 31 then return false, "images of 2^31 elements and more" end
     return true
   end,
 
   parameters = function(p, device)
     local one = { 1 }
-    return {
+    local list = {
       { name = "binning", values = p.wants_input and { "device", "image", "fused" } or { "none" } },
       { name = "parts", values = p.wants_input and p.channels > 1 and (device.is_cpu and { 1, 4 } or { 1, 4, 16 }) or one },
       { name = "transpose", values = can_transpose(p) and { 0, 1 } or { 0 } },
@@ -191,6 +194,7 @@ return {
       { name = "split", values = split_values(p, device) },
       { name = "block", values = device.is_cpu and { 64, 256 } or { 128, 256, 512, 1024 } },
     }
+    return amd.order_parameter(list, device)
   end,
 
   constraints = constraints,
@@ -234,7 +238,7 @@ return {
 
   bindings = function(c, p, device)
     return {
-      sampling = sampling, bins = bins, vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
+      sampling = sampling, bins = bins, number = amd.block(c, device), vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
       at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile(p), step = step(device),
       transposed = transposed(c, p), transposes_input = transposes_input(c, p),
       crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p), scan = scan_parts(p, device),

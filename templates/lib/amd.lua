@@ -10,19 +10,31 @@ local function is_cdna(device) return device.target == "hip" and device.arch:fin
 -- Chiplets that blocks are dealt to in turn: 8 on gfx940 … gfx950.
 local function chiplets(device) return is_cdna(device) and device.arch:find("^gfx9[45]") and 8 or 1 end
 
+-- Appends the parameter `order` alone to `list` and returns it.
+function amd.order_parameter(list, device)
+  if chiplets(device) > 1 then list[#list + 1] = { name = "order", values = { "linear", "xcd" } } end
+  return list
+end
+
 -- Appends the parameters to `list` and returns it.
 function amd.parameters(list, device, with_waves)
   if not is_cdna(device) then return list end
-  if chiplets(device) > 1 then list[#list + 1] = { name = "order", values = { "linear", "xcd" } } end
+  amd.order_parameter(list, device)
   list[#list + 1] = { name = "stores", values = { "plain", "nontemporal" } }
   if with_waves then list[#list + 1] = { name = "waves", values = { "auto", 4, 8 } } end
   return list
 end
 
+-- Adds the default of `order` alone to a configuration and returns it: linear, or what is given.
+function amd.order_default(c, device, value)
+  if chiplets(device) > 1 then c.order = value or "linear" end
+  return c
+end
+
 -- Adds their defaults to a configuration and returns it.
 function amd.defaults(c, device, with_waves)
   if not is_cdna(device) then return c end
-  if chiplets(device) > 1 then c.order = "linear" end
+  amd.order_default(c, device)
   c.stores = "plain"
   if with_waves then c.waves = "auto" end
   return c

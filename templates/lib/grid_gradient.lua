@@ -26,8 +26,9 @@ local function index_type(p, rows)
   return math.max(p.in_slice, p.out_slice, padded) < 1 << 31 and "gt_i32" or "gt_i64"
 end
 
--- The lines of the kernel. `first`: lines that every thread runs before, as a rider.
-function gradient.lines(p, block, split, flight, first, rows)
+-- The lines of the kernel. `first`: lines that every thread runs before, as a rider; `number`: the C expression of the block's number, where it
+-- is not gt_block().
+function gradient.lines(p, block, split, flight, first, rows, number)
   local lines, real = {}, sampling.real(p)
   local function add(...) lines[#lines + 1] = select("#", ...) == 1 and (...) or (...):format(select(2, ...)) end
   local function add_all(list, indent) for _, line in ipairs(list) do add((indent or "") .. line) end end
@@ -36,7 +37,7 @@ function gradient.lines(p, block, split, flight, first, rows)
     -- Weights do not depend on the position.
     add("GT_KERNEL(%d) gt_grad_grid(%s) {", block, sampling.arguments(p))
     add_all(first or {}, "  ")
-    add("  const gt_u64 i = gt_block() * %du + gt_thread();", block)
+    add("  const gt_u64 i = %s * %du + gt_thread();", number or "gt_block()", block)
     add("  if (i < (gt_u64)outer * %du) {", samples)
     add_all(vector.store(p, 2, "none", "grad_grid + 2 * i", { "0", "0" }), "    ")
     add("  }")
@@ -57,7 +58,7 @@ function gradient.lines(p, block, split, flight, first, rows)
   else
     add("  const gt_u32 group = gt_thread() %% %du, part = gt_thread() / %du;", per_block, per_block)
   end
-  add("  const gt_u64 i = gt_block() * %du + group, o = i / %du;", per_block, samples)
+  add("  const gt_u64 i = %s * %du + group, o = i / %du;", number or "gt_block()", per_block, samples)
   add("  %s sum_x = 0, sum_y = 0;", real)
   add("  if (o < (gt_u64)outer) {")
   add("    const %s sample = (%s)(i - o * %du);", index, index, samples)

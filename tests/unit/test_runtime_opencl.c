@@ -44,7 +44,7 @@ static void what_first_use_tuned_computes_right(void **state) {
   gathertune_context *context = attach(&open, GATHERTUNE_MODE_TUNE);
   const gathertune_plan *plan = plan_of(context, PROBLEM);
   assert_int_equal(describe(plan).origin, GATHERTUNE_EXACT);
-  tensors t = make_tensors(&open, PROBLEM, gathertune_workspace(plan));
+  tensors t = make_tensors(&open, plan);
   execute(context, plan, NULL, &t);
   gt_error error = {0};
   SUCCEED(open.backend->synchronize(open.device, &error));

@@ -126,16 +126,19 @@ static gt_status complete(gathertune_context *context, const gt_problem *problem
   return status;
 }
 
-// Whether the problem, or one with the same kernels, was tuned on this very model, and what was found may still
-// be served.
+// Whether the problem, or one that differs in the outer count alone, was tuned on this very model, and what was found
+// may still be served.
 static bool is_tuned(gathertune_context *context, const gt_problem *problem, bool deterministic) {
   gt_place place = {0};
   gt_found found;
   const gt_find_options options = {.deterministic = deterministic};
   if (gt_find_next(context->finder, problem, &options, &place, &found, NULL) != GT_OK) return false;
+  gt_problem of;
   bool tuned = found.origin == GT_ORIGIN_EMPTY ||
                ((found.origin == GT_ORIGIN_EXACT || (found.origin == GT_ORIGIN_NEAR && !found.rendered)) &&
                 strcmp(found.winner.device, context->model) == 0 &&
+                gt_problem_parse(found.winner.problem, &of, NULL) == GT_OK &&
+                of.sampling.positions == problem->sampling.positions &&
                 !gt_stale_is_lost(context, problem, &found));
   gt_found_free(&found);
   return tuned;

@@ -245,6 +245,52 @@ static void tuning_on_first_use_keeps_its_result(void **state) {
   gathertune_close(context);
 }
 
+#define RANDOM SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32,grid=random"
+
+static void tune_sampler(const char *problem) {
+  shell("\"$GATHERTUNE_PROGRAM\" tune '%s' --device " DEVICE " --families grid_scatter --budget 2 >/dev/null 2>&1", problem);
+}
+
+static void positions_that_were_not_tuned_take_the_kernels_of_others(void **state) {
+  (void)state;
+  tune_sampler(RANDOM);
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  gathertune_plan_info tuned = describe(plan_of(context, RANDOM));
+  assert_int_equal(tuned.origin, GATHERTUNE_EXACT);
+  static const char *const others[] = {"n=2,", "n=5,", "n=2,grid=smooth,"};
+  for (int i = 0; i < 3; i++) {
+    char text[200];
+    snprintf(text, sizeof text, SAMPLER "%sc=3,in=6x5,out=7x8,dtype=f32", others[i]);
+    gathertune_plan_info info = describe(plan_of(context, text)); // this mode compiles nothing
+    assert_int_equal(info.origin, GATHERTUNE_NEAR);
+    assert_string_equal(info.from_problem, tuned.problem);
+    assert_string_equal(info.configuration, tuned.configuration);
+  }
+  REFUSE(context, SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32,padding=border", 0, NOT_FOUND, "gathertune tune");
+  gathertune_close(context);
+}
+
+static void tuning_on_first_use_tunes_each_kind_of_positions(void **state) {
+  (void)state;
+  static const struct {
+    const char *problem;
+    int tunes;
+  } steps[] = {{RANDOM, 1}, {SAMPLER "n=9,c=3,in=6x5,out=7x8,dtype=f32,grid=random", 0}, {SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32", 1}};
+  write_text("program", "#!/bin/sh\necho x >>calls\nexec \"$REAL\" \"$@\" --families grid_scatter\n");
+  chmod("program", 0700);
+  setenv("REAL", getenv("GATHERTUNE_PROGRAM"), 1);
+  setenv("GATHERTUNE_PROGRAM", "./program", 1);
+  int calls = 0;
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_TUNE);
+  for (int i = 0; i < 3; i++) {
+    gathertune_plan_info info = describe(plan_of(context, steps[i].problem));
+    calls += steps[i].tunes;
+    assert_int_equal(info.origin, steps[i].tunes ? GATHERTUNE_EXACT : GATHERTUNE_NEAR);
+    shell("test $(wc -l <calls) -eq %d", calls);
+  }
+  gathertune_close(context);
+}
+
 static void where_tuning_fails_the_next_best_is_compiled(void **state) {
   (void)state;
   if (geteuid() == 0) {
@@ -439,6 +485,8 @@ int main(void) {
       CASE(another_shape_takes_a_configuration_of_problems_alike_when_it_may_compile),
       CASE(a_compiler_that_crashes_or_refuses_costs_its_request),
       CASE(tuning_on_first_use_keeps_its_result),
+      CASE(positions_that_were_not_tuned_take_the_kernels_of_others),
+      CASE(tuning_on_first_use_tunes_each_kind_of_positions),
       CASE(where_tuning_fails_the_next_best_is_compiled),
       CASE(code_that_others_may_have_written_is_taken_only_by_name),
       CASE(damaged_code_is_never_loaded),

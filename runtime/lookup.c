@@ -124,8 +124,8 @@ static double scaled(const gt_winner *winner, const gt_problem *problem) {
 // --- stages
 // -----------------------------------------------------------------------------------------------
 
-// The kinds of positions in the order in which they are asked for the problem: its own, then any, then the others from
-// `random` on, which is what a problem of any is tuned on (tuner/positions.h). False for those of operators without.
+// The kinds of positions in the order in which they are asked for the problem: its own, then any, whose winner is good
+// for all of them (tuner/classes.h), then the others, the least special first. False for those of operators without.
 static bool positions_at(const gt_problem *problem, int rank, gt_grid_class *positions) {
   static const gt_grid_class order[] = {GT_GRID_CLASS_ANY, GT_GRID_CLASS_RANDOM, GT_GRID_CLASS_SMOOTH,
                                         GT_GRID_CLASS_IDENTITY, GT_GRID_CLASS_CONTENDED};

@@ -193,8 +193,8 @@ gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, con
 // (GT_CORRUPT), when with_code.
 gt_status gt_cache_get_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                               bool with_code, gt_winner *winner, gt_error *error);
-// The same for another problem that renders to the same kernels (gt_problem_print_kernel): the one whose outer count is nearest in
-// ratio, the larger of two that are equally near. An empty problem is near nothing.
+// The same for another problem that renders to the same kernels (gt_problem_print_kernel) and has the same `grid`, or none as well: the
+// one whose outer count is nearest in ratio, the larger of two that are equally near. An empty problem is near nothing.
 gt_status gt_cache_get_near_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                                    bool with_code, gt_winner *winner, gt_error *error);
 // Calls `visit` for every winner in the cache, by device, then problem text. Code objects are not read (code is NULL, code_size is set).

@@ -28,7 +28,8 @@ CREATE TABLE device (
   UNIQUE (id, model) -- what the foreign key of winner needs
 ) STRICT;
 
--- Problems of one kernel text render to the same kernels and differ in the outer count alone.
+-- Problems of one kernel text render to the same kernels. They differ in the outer count, and in the sampling positions that they are
+-- tuned for (`grid`, which ends their text).
 CREATE TABLE problem (
   id INTEGER PRIMARY KEY,
   text TEXT NOT NULL UNIQUE CHECK (text <> ''),

@@ -28,6 +28,11 @@
   "m.backend, m.name, m.arch, m.compute_units, d.pci_id, d.memory_bytes, d.driver, d.runtime, d.compiler, " \
   "d.id AS device_id, p.id AS problem_id"
 
+// Whether a problem's `grid`, the last key of its text, is that of :text: the same, or in neither.
+#define GT_SAME_POSITIONS                                                        \
+  "substr(p.text, instr(p.text || ',grid=', ',grid=')) = "                       \
+  "substr(:text, instr(:text || ',grid=', ',grid=')) "
+
 // X(name, SQL)
 #define GT_STATEMENT_LIST(X)                                                                              \
   X(FIND_MODEL, "SELECT id FROM model WHERE backend = :backend AND name = :name AND arch = :arch "        \
@@ -118,11 +123,12 @@
                     " JOIN device d ON d.id = w.device ORDER BY w.id")                                    \
   X(NEAREST_BELOW, "SELECT w.id, p.outer_count FROM problem p JOIN winner w ON w.problem = p.id "         \
                    "WHERE w.model = :model AND p.kernel = :kernel AND p.text <> :text "                   \
-                   "AND p.outer_count < :outer_count AND p.outer_count > 0 "                              \
+                   "AND p.outer_count < :outer_count AND p.outer_count > 0 AND " GT_SAME_POSITIONS        \
                    "ORDER BY p.outer_count DESC, p.text LIMIT 1")                                         \
   X(NEAREST_ABOVE, "SELECT w.id, p.outer_count FROM problem p JOIN winner w ON w.problem = p.id "         \
                    "WHERE w.model = :model AND p.kernel = :kernel AND p.text <> :text "                   \
-                   "AND p.outer_count >= :outer_count ORDER BY p.outer_count, p.text LIMIT 1")            \
+                   "AND p.outer_count >= :outer_count AND " GT_SAME_POSITIONS                             \
+                   "ORDER BY p.outer_count, p.text LIMIT 1")                                              \
   X(COUNT, "SELECT (SELECT count(*) FROM model), (SELECT count(*) FROM device), "                         \
            "(SELECT count(*) FROM problem), (SELECT count(*) FROM trial), (SELECT count(*) FROM winner)")
 

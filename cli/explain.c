@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "exchange/order.h"
 #include "exchange/validate.h"
+#include "generator/default.h"
 #include "runtime/lookup.h"
 #include "tuner/choose.h"
 
@@ -168,20 +169,22 @@ static void print_candidates(const evidence *e, int64_t top) {
            e->failed, e->duplicates);
 }
 
-// Whether the winner was tuned for another batch size of this very problem.
-static bool has_same_kernels(const request *r, const gt_winner *winner) {
+// Whether the winner's problem differs from this one in nothing that kernels depend on; and why it was then taken.
+static bool has_same_kernels(const request *r, const gt_winner *winner, const char **why) {
   gt_problem tuned;
-  return gt_problem_parse(winner->problem, &tuned, NULL) == GT_OK && gt_problem_same_kernels(&r->problem, &tuned);
+  if (gt_problem_parse(winner->problem, &tuned, NULL) != GT_OK || !gt_problem_same_kernels(&r->problem, &tuned)) return false;
+  *why = tuned.sampling.positions == r->problem.sampling.positions
+             ? "whose batch is the nearest that is tuned"
+             : "which is tuned, as positions of this kind are not; expect another time";
+  return true;
 }
 
 // Of what problem and model a configuration is that was not tuned for this one.
 static void print_borrowed(const request *r, const answer *a) {
   const gt_winner *winner = &a->found.winner;
-  if (a->found.origin == GT_ORIGIN_NEAR && has_same_kernels(r, winner))
-    printf(
-        "borrowed       from %s,\n               whose kernels are the same and whose batch is the nearest "
-        "that is tuned\n",
-        winner->problem);
+  const char *why;
+  if (a->found.origin == GT_ORIGIN_NEAR && has_same_kernels(r, winner, &why))
+    printf("borrowed       from %s,\n               whose kernels are the same and %s\n", winner->problem, why);
   else if (a->found.origin == GT_ORIGIN_NEAR)
     printf(
         "borrowed       the configuration of %s,\n               since the times of problems like this one "
@@ -212,9 +215,9 @@ static void print_text(const request *r, const answer *a) {
   gt_interval interval = gt_winner_interval(winner);
   printf("why            %s\n", why);
   printf(
-      "time           %s%s µs, 95 %% of samples within %.2f … %.2f; speed-up over direct %s, %s of stream\n",
+      "time           %s%s µs, 95 %% of samples within %.2f … %.2f; speed-up over %s %s, %s of stream\n",
       strcmp(winner->problem, r->text) ? "of that problem " : "", gt_microseconds(winner->median_us).text,
-      interval.low, interval.high, gt_ratio(winner->default_us, winner->median_us, "").text,
+      interval.low, interval.high, gt_plain_family(&r->problem), gt_ratio(winner->default_us, winner->median_us, "").text,
       gt_ratio(winner->stream_us, winner->median_us, "").text);
   printf("tuned          %s, driver %s, compiler %s\n", winner->tuned_at, winner->driver, winner->compiler);
   printf("templates      %s\n", fit_texts[a->fit]);

@@ -8,6 +8,7 @@
 #include "cli/leave_out.h"
 #include "cli/model.h"
 #include "cli/options.h"
+#include "generator/default.h"
 #include "runtime/lookup.h"
 #include "tuner/stale.h"
 #include "tuner/workshop.h"
@@ -193,7 +194,7 @@ static gt_status print_text(const request *r, const gt_fingerprint *device, cons
   if (p->origin == GT_ORIGIN_NEAR) printf("expected       about %s µs", gt_microseconds(p->expected_us).text);
   if (p->origin == GT_ORIGIN_NEAR && p->rendered) printf("\n");
   if (p->origin != GT_ORIGIN_DEFAULT && !p->rendered)
-    printf("; speed-up over direct %s, %s of stream\n", gt_ratio(w->default_us, w->median_us, "").text,
+    printf("; speed-up over %s %s, %s of stream\n", gt_plain_family(&r->problem), gt_ratio(w->default_us, w->median_us, "").text,
            gt_ratio(w->stream_us, w->median_us, "").text);
   for (int i = 0; i < variant->n_launches; i++) {
     const gt_launch_rule *rule = &variant->launches[i];
@@ -276,8 +277,9 @@ int gt_command_lookup(int argc, char **argv) {
       .about =
           "Shows the kernel that a program would get: the one tuned for exactly this problem and GPU "
           "model (exact); for\n"
-          "the same problem with another batch size, or the configuration that times of problems like it "
-          "speak for (near);\n"
+          "the same problem with another batch size or other sampling positions (grid), or the configuration "
+          "that times of\n"
+          "problems like it speak for (near);\n"
           "the same from a model of the same architecture and number of compute units; or the default by "
           "rule. Looks into\n"
           "the system's caches ($GATHERTUNE_SYSTEM_CACHE, else /usr/share/gathertune/*.db) and the user's. "

@@ -88,17 +88,6 @@ typedef struct {
   size_t first;        // recording of the model
 } cache_reading;
 
-// Whether trials of the family are part of a search. Families that this version does not know are.
-static bool is_candidate(gt_generator *generator, const char *configuration) {
-  char *family = gt_strdup(configuration);
-  family[strcspn(family, ":")] = 0;
-  gt_family_role role;
-  const char *description;
-  gt_status status = gt_family_describe(generator, family, &role, &description, NULL);
-  free(family);
-  return status != GT_OK || role == GT_ROLE_CANDIDATE;
-}
-
 static void set_standards(cache_reading *r, gt_recording *recording, const gt_problem *problem) {
   gt_fingerprint device;
   if (!gt_model_parse(r->model, &device) || !gt_model_renders(&device)) return;
@@ -163,7 +152,7 @@ static gt_status on_trial(void *context, const char *model, const char *problem,
     r->readable = true;
     add(r->recordings, gt_strdup(problem));
   }
-  if (!is_candidate(r->generator, trial->configuration)) return GT_OK;
+  if (!gt_is_of_candidate(r->generator, trial->configuration)) return GT_OK;
   gt_recording *recording = &r->recordings->list[r->recordings->count - 1];
   size_t point;
   bool is_new, ok = gt_trial_is_timed(trial);

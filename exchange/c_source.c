@@ -7,6 +7,7 @@
 #include "exchange/export.h"
 #include "exchange/order.h"
 #include "generator/configuration.h"
+#include "generator/tensors.h"
 
 // What comes before the code objects; $ stands for the prefix.
 static const char declarations[] =
@@ -15,6 +16,7 @@ static const char declarations[] =
     "//   cc -c -D__HIP_PLATFORM_AMD__ -I/opt/rocm/include THIS.c\n"
     "// Where only its declarations are wanted: #define $_DECLARATIONS, then #include it.\n"
     "#include <hip/hip_runtime_api.h>\n"
+    "#include <stddef.h>\n"
     "#include <stdint.h>\n"
     "\n"
     "#ifndef $_DECLARED\n"
@@ -26,12 +28,22 @@ static const char declarations[] =
     "  int64_t blocks_num, blocks_den; // ceil(outer * num / den) blocks\n"
     "} $_rule;\n"
     "\n"
+    "// The tensors of a problem, dense unless it says otherwise, in device memory that starts at multiples of 16 bytes\n"
+    "// (the workspace: 256). Those that the problem does not have are not looked at.\n"
+    "typedef struct {\n"
+    "  const void *grad_output, *input, *grid; // read only\n"
+    "  void *grad_input, *grad_grid;           // every element is written\n"
+    "  void *workspace;                        // $_workspace() bytes; NULL when that is 0\n"
+    "} $_buffers;\n"
+    "\n"
     "typedef struct {\n"
     "  const char *problem; // without the sizes that one kernel serves all values of\n"
-    "  int64_t outer;       // that it was tuned for: n * c where the layout is nchw, n where it is nhwc\n"
+    "  int64_t outer;       // that it was tuned for: n where the layout is nhwc or samples lie in a grid, else n * c\n"
     "  const char *arch;    // \"gfx942:sramecc+:xnack-\"\n"
     "  int compute_units;\n"
     "  const unsigned char *code;\n"
+    "  int n_tensors;     // that the kernels have pointers to, before those to the workspace:\n"
+    "  size_t tensors[5]; // where in $_buffers they are, in the pointers' order\n"
     "  int64_t workspace_fixed, workspace_per_outer; // bytes = fixed + outer * per_outer\n"
     "  int n_launches;\n"
     "  $_rule launches[8];\n"
@@ -48,17 +60,15 @@ static const char declarations[] =
     "\n"
     "// The entry for a problem, as in the table, on an architecture: of those that there are the one tuned "
     "on a\n"
-    "// device with as many compute units and for the nearest outer count. NULL when there is none.\n"
+    "// device with as many compute units, for the same `grid` (or else for none) and for the nearest outer count. NULL\n"
+    "// when there is none.\n"
     "const $_entry *$_find(const char *problem, int64_t outer, const char *arch, int compute_units);\n"
     "// Finds and loads the kernels for the current device. hipErrorNotFound when there are none.\n"
     "hipError_t $_load($_plan *plan, const char *problem, int64_t outer);\n"
     "void $_unload($_plan *plan); // harmless on a zeroed plan\n"
-    "// Bytes that a launch needs besides both gradients; the workspace may be NULL when this is 0.\n"
-    "int64_t $_workspace(const $_plan *plan, int64_t outer);\n"
-    "// Computes grad_input, all of it, from grad_output, in stream order. Both start at multiples of 16 "
-    "bytes.\n"
-    "hipError_t $_launch(const $_plan *plan, const void *grad_output, void *grad_input, void *workspace,\n"
-    "                    int64_t outer, hipStream_t stream);\n"
+    "int64_t $_workspace(const $_plan *plan, int64_t outer); // bytes that a launch needs besides the tensors\n"
+    "// Computes the results, in stream order. `buffers` is read before it returns.\n"
+    "hipError_t $_launch(const $_plan *plan, const $_buffers *buffers, int64_t outer, hipStream_t stream);\n"
     "\n"
     "#endif\n"
     "#ifndef $_DECLARATIONS\n"
@@ -66,22 +76,28 @@ static const char declarations[] =
     "\n";
 
 static const char launcher[] =
+    "// The length of a problem without `grid`, its last key, on which kernels do not depend.\n"
+    "static size_t $_kernel_length(const char *problem) {\n"
+    "  const char *grid = strstr(problem, \",grid=\");\n"
+    "  return grid ? (size_t)(grid - problem) : strlen(problem);\n"
+    "}\n"
+    "\n"
     "const $_entry *$_find(const char *problem, int64_t outer, const char *arch, int compute_units) {\n"
     "  const $_entry *best = 0;\n"
+    "  int best_unlike = 0;\n"
+    "  double best_ratio = 0;\n"
+    "  size_t length = $_kernel_length(problem);\n"
     "  for (int i = 0; i < $_count; i++) {\n"
     "    const $_entry *e = &$_table[i];\n"
-    "    if (strcmp(e->problem, problem) != 0 || strcmp(e->arch, arch) != 0) continue;\n"
-    "    if (!best) {\n"
-    "      best = e;\n"
+    "    if ($_kernel_length(e->problem) != length || memcmp(e->problem, problem, length) != 0 ||\n"
+    "        strcmp(e->arch, arch) != 0)\n"
     "      continue;\n"
-    "    }\n"
-    "    int units = e->compute_units == compute_units, best_units = best->compute_units == compute_units;\n"
-    "    double near = (double)e->outer / (double)(outer > 0 ? outer : 1), best_near = (double)best->outer "
-    "/\n"
-    "           (double)(outer > 0 ? outer : 1);\n"
-    "    if (near < 1) near = 1 / near;\n"
-    "    if (best_near < 1) best_near = 1 / best_near;\n"
-    "    if (units > best_units || (units == best_units && near < best_near)) best = e;\n"
+    "    int unlike = strcmp(e->problem + length, problem + length) == 0 ? 0 : e->problem[length] ? 2 : 1;\n"
+    "    if (e->compute_units != compute_units) unlike += 3;\n"
+    "    double ratio = (double)e->outer / (double)(outer > 0 ? outer : 1);\n"
+    "    if (ratio < 1) ratio = 1 / ratio;\n"
+    "    if (best && (unlike > best_unlike || (unlike == best_unlike && ratio >= best_ratio))) continue;\n"
+    "    best = e, best_unlike = unlike, best_ratio = ratio;\n"
     "  }\n"
     "  return best;\n"
     "}\n"
@@ -111,9 +127,13 @@ static const char launcher[] =
     "  return plan->entry->workspace_fixed + outer * plan->entry->workspace_per_outer;\n"
     "}\n"
     "\n"
-    "hipError_t $_launch(const $_plan *plan, const void *grad_output, void *grad_input, void *workspace,\n"
-    "                    int64_t outer, hipStream_t stream) {\n"
-    "  void *arguments[] = {&grad_output, &grad_input, &workspace, &outer};\n"
+    "hipError_t $_launch(const $_plan *plan, const $_buffers *buffers, int64_t outer, hipStream_t stream) {\n"
+    "  $_buffers memory = *buffers;\n"
+    "  void *arguments[7]; // addresses of the kernels' parameters: the tensors, the workspace, the outer count\n"
+    "  int n = plan->entry->n_tensors;\n"
+    "  for (int i = 0; i < n; i++) arguments[i] = (char *)&memory + plan->entry->tensors[i];\n"
+    "  arguments[n] = &memory.workspace;\n"
+    "  arguments[n + 1] = &outer;\n"
     "  if (outer < 0) return hipErrorInvalidValue;\n"
     "  for (int i = 0; i < plan->entry->n_launches; i++) {\n"
     "    const $_rule *rule = &plan->entry->launches[i];\n"
@@ -166,6 +186,17 @@ static void print_code(gt_buffer *text, const char *prefix, const gt_winner *win
   gt_buffer_print(text, "\n};\n\n");
 }
 
+// Where its pointers are in the launcher's buffers.
+static void print_tensors(gt_buffer *text, const char *prefix, const gt_problem *problem) {
+  gt_tensor tensors[GT_TENSORS];
+  int count = gt_problem_tensors(problem, tensors);
+  _Static_assert(GT_TENSORS == 5, "as in the declarations");
+  gt_buffer_print(text, "%d,\n   {", count);
+  for (int i = 0; i < count; i++)
+    gt_buffer_print(text, "%soffsetof(%s_buffers, %s)", i ? ", " : "", prefix, gt_tensor_name(tensors[i].kind));
+  gt_buffer_print(text, "},\n   ");
+}
+
 static gt_status print_entry(gt_buffer *text, const char *prefix, const gt_fingerprint *device,
                              const gt_winner *winner, gt_error *error) {
   gt_problem problem;
@@ -173,14 +204,18 @@ static gt_status print_entry(gt_buffer *text, const char *prefix, const gt_finge
   gt_status status = gt_problem_parse(winner->problem, &problem, error);
   if (status != GT_OK) return status;
   gt_problem_print_kernel(&problem, kernel);
+  const char *positions = gt_grid_class_name(problem.sampling.positions);
+  char *name = gt_print(*positions ? "%s,grid=%s" : "%s", kernel, positions);
   gt_buffer_print(text, "  // ");
   gt_buffer_print(text, "%s on %d compute units: %.4g microseconds\n  {", winner->variant.configuration,
                   device->compute_units, winner->median_us);
-  print_string(text, kernel);
+  print_string(text, name);
+  free(name);
   gt_buffer_print(text, ", %lld,\n   ", (long long)gt_problem_outer(&problem));
   print_string(text, device->arch);
-  gt_buffer_print(text, ", %d, %s_code_%s, %lld, %lld, %d,\n   {", device->compute_units, prefix,
-                  winner->code_hash, (long long)winner->variant.workspace_fixed,
+  gt_buffer_print(text, ", %d, %s_code_%s, ", device->compute_units, prefix, winner->code_hash);
+  print_tensors(text, prefix, &problem);
+  gt_buffer_print(text, "%lld, %lld, %d,\n   {", (long long)winner->variant.workspace_fixed,
                   (long long)winner->variant.workspace_per_outer, winner->variant.n_launches);
   for (int i = 0; i < winner->variant.n_launches; i++) {
     const gt_launch_rule *rule = &winner->variant.launches[i];

@@ -32,15 +32,6 @@ static const char *invalidity(gt_outcome outcome) {
   }
 }
 
-// Families that compute nothing useful, or that only serve as a comparison, are no part of the search space.
-// Those that this program does not know are.
-static bool is_candidate(gt_generator *generator, const char *family) {
-  gt_family_role role;
-  const char *description;
-  gt_status status = gt_family_describe(generator, family, &role, &description, NULL);
-  return status != GT_OK || role == GT_ROLE_CANDIDATE;
-}
-
 static json_t *value_json(const char *value) {
   char *end;
   errno = 0;
@@ -97,7 +88,8 @@ static json_t *space_json(const gt_collection *c, const size_t *members, size_t 
   for (size_t i = 0; i < count; i++) {
     if (gt_configuration_parse(c->trials[members[i]].trial.configuration, &parsed[i], NULL) != GT_OK)
       continue;
-    if (!is_candidate(generator, parsed[i].family)) {
+    // What computes nothing useful, or only serves as a comparison, is no part of the search space.
+    if (!gt_is_of_candidate(generator, parsed[i].family)) {
       gt_configuration_free(&parsed[i]);
       continue;
     }

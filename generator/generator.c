@@ -98,6 +98,16 @@ gt_status gt_family_describe(gt_generator *generator, const char *family, gt_fam
   return status;
 }
 
+bool gt_is_of_candidate(gt_generator *generator, const char *configuration) {
+  gt_family_role role;
+  const char *description;
+  char *family = gt_strdup(configuration);
+  family[strcspn(family, ":")] = 0;
+  gt_status status = gt_family_describe(generator, family, &role, &description, NULL);
+  free(family);
+  return status != GT_OK || role == GT_ROLE_CANDIDATE;
+}
+
 static int claim(lua_State *L) {
   gt_request_enter(L);
   return 0;

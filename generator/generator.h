@@ -26,6 +26,8 @@ typedef enum {
 } gt_family_role;
 gt_status gt_family_describe(gt_generator *generator, const char *family, gt_family_role *role,
                              const char **description, gt_error *error);
+// Whether a configuration is of a candidate. Those of families that the generator does not know are taken for such.
+bool gt_is_of_candidate(gt_generator *generator, const char *configuration);
 
 // Whether the family can do the problem on the device. GT_OK: yes. GT_UNSUPPORTED: no, and the error's text says why.
 gt_status gt_family_claims(gt_generator *generator, const char *family, const gt_problem *problem,

@@ -133,6 +133,7 @@ static void print(const gt_problem *problem, bool with_n, bool with_c, bool with
   if (problem->has_scale) append_scales(text, problem);
   if (keys & GT_KEY_POOL) append_pool(text, problem);
   if (keys & GT_KEY_GRID) append(text, "want=%s,", gt_want_name(sampling->want));
+  // Last: the cache (GT_SAME_POSITIONS) and exported launchers look for it at the end.
   if (with_positions && sampling->positions != GT_GRID_CLASS_ANY)
     append(text, "grid=%s,", gt_grid_class_name(sampling->positions));
   text[strlen(text) - 1] = 0; // the last comma

@@ -377,6 +377,13 @@ static gt_status check_scale(const gt_problem *problem, gt_error *error) {
   return GT_OK;
 }
 
+// Without channels there is nothing to sum, and nothing would be launched; but a grad_grid is there, and all zero.
+static gt_status check_channels(const gt_problem *problem, gt_error *error) {
+  if (problem->op->form != GT_FORM_GRID || problem->c > 0 || problem->n == 0 || problem->sampling.want == GT_WANT_INPUT)
+    return GT_OK;
+  return gt_fail(error, GT_USAGE, "problem: key 'c': 0 channels, with which all of grad_grid is 0; want=input is legal");
+}
+
 // Source: pooling_output_shape_pad_lr in ATen/native/Pool.h. Below 1 where the kernel does not fit.
 static int64_t pooled_size(const gt_pool *pool, int axis, int64_t in) {
   int64_t kernel = pool->kernel[axis], stride = pool->stride[axis], padding = pool->padding[axis];
@@ -458,6 +465,7 @@ gt_status gt_problem_parse(const char *text, gt_problem *problem, gt_error *erro
     if (result.pool.stride[axis] == 0) result.pool.stride[axis] = result.pool.kernel[axis];
 
   status = check_elements(&result, error);
+  if (status == GT_OK) status = check_channels(&result, error);
   if (status == GT_OK) status = check_scale(&result, error);
   if (status == GT_OK) status = check_pool(&result, error);
   if (status == GT_OK) status = gt_strides_settle(&result, error);

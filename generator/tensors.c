@@ -1,5 +1,7 @@
 #include "generator/tensors.h"
 
+#include "generator/strides.h"
+
 const char *gt_tensor_name(gt_tensor_kind kind) {
   static const char *const names[] = {[GT_GRAD_OUTPUT] = "grad_output",
                                       [GT_INPUT] = "input",
@@ -19,6 +21,11 @@ int64_t gt_tensor_slice(const gt_problem *problem, gt_tensor_kind kind) {
   if (!sizes) return out[0] * out[1] * out[2] * problem->op->spatial_axes;
   bool images = problem->layout == GT_NHWC || problem->op->form == GT_FORM_GRID;
   return sizes[0] * sizes[1] * sizes[2] * (images ? problem->c : 1);
+}
+
+int64_t gt_tensor_extent(const gt_problem *problem, const gt_tensor *tensor, int64_t outer) {
+  if (outer == 0) return 0;
+  return tensor->kind == GT_GRAD_OUTPUT ? gt_strides_extent(problem, outer) : outer * tensor->slice;
 }
 
 static bool has(const gt_problem *problem, gt_tensor_kind kind) {

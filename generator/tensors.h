@@ -26,6 +26,10 @@ int gt_problem_tensors(const gt_problem *problem, gt_tensor tensors[GT_TENSORS])
 // Elements of a tensor per outer index, gaps not counted, whether the problem has it or not.
 int64_t gt_tensor_slice(const gt_problem *problem, gt_tensor_kind kind);
 
+// Elements from its start to just past the last one of the first `outer` outer indices, gaps counted; 0 where
+// there are none.
+int64_t gt_tensor_extent(const gt_problem *problem, const gt_tensor *tensor, int64_t outer);
+
 const char *gt_tensor_name(gt_tensor_kind kind); // "grad_output"
 
 // The elements that all of them have together: what is moved at least.

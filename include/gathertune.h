@@ -2,12 +2,13 @@
 //
 //     gathertune_context *context;
 //     const gathertune_plan *plan;
+//     gathertune_buffers buffers = {.grad_output = grad_output, .grad_input = grad_input};
 //     gathertune_options options = GATHERTUNE_OPTIONS_INIT;
 //     options.device = "hip"; // the device that HIP has current on this thread
 //     if (gathertune_open(&options, &context) != GATHERTUNE_OK ||
 //         gathertune_get_plan(context, "upsample_bilinear2d_backward:n=8,c=64,in=128x128,out=256x256,dtype=f16",
 //                             0, &plan) != GATHERTUNE_OK ||
-//         gathertune_execute(plan, stream, grad_output, grad_input, NULL) != GATHERTUNE_OK)
+//         gathertune_execute(plan, stream, &buffers) != GATHERTUNE_OK)
 //       fprintf(stderr, "%s\n", gathertune_message(context));
 //     gathertune_close(context);
 //
@@ -191,8 +192,9 @@ enum {
 // captures a graph.
 //
 // The lookup goes from the problem itself to the same problem with another outer count (batch, or batch · channels), to
-// the tuned problems most like it, whose configurations are rated by their times there; the same on GPU models of the
-// same architecture and number of compute units; last the default by rule.
+// the same tuned on other sampling positions (`grid=`, of which none comes first), to the tuned problems most like it,
+// whose configurations are rated by their times there; the same on GPU models of the same architecture and number of
+// compute units; last the default by rule.
 //
 // What was tuned with other templates than this library has, or with another compiler than the device has now, is
 // stale, and is served all the same: in GATHERTUNE_MODE_LOOKUP from its stored code object. The other modes compile it
@@ -215,7 +217,17 @@ typedef enum {
 } gathertune_origin;
 GATHERTUNE_API const char *gathertune_origin_name(gathertune_origin origin); // "exact"; never NULL
 
-// What there is to know about a plan. Texts live as long as the plan; "" where there is none.
+// A tensor of a plan's problem. `name` is that of its member of gathertune_buffers, below, and `offset` where that member
+// is in the structure, for programs that fill it in a loop.
+typedef struct {
+  const char *name; // "grad_output"
+  size_t offset;    // bytes
+  uint64_t bytes;   // from its first element to just past its last one, gaps included
+  size_t alignment; // of its address: bytes, a power of two
+  int is_result;    // whether it is written; the others are read only
+} gathertune_tensor;
+
+// What there is to know about a plan. Texts and lists live as long as the plan; "" where there is none.
 typedef struct {
   size_t size; // of the structure, to be set by the caller: fields beyond it are not written
   gathertune_origin origin;
@@ -228,7 +240,8 @@ typedef struct {
   int reproducible;          // whether every run gives the same bits
   uint64_t workspace_bytes;  // that gathertune_execute needs
   int launches;              // kernels that it launches
-  size_t grad_output_alignment, grad_input_alignment; // bytes; powers of two
+  int n_tensors;             // that it reads and writes; those that are read come first
+  const gathertune_tensor *tensors;
   int stale;        // exact, near of the same kernels: whether template or compiler have changed since it was tuned
   const char *note; // one line: how it is stale and what was done about it, and what was passed over for being stale
 } gathertune_plan_info;
@@ -238,23 +251,33 @@ GATHERTUNE_API void gathertune_describe(const gathertune_plan *plan, gathertune_
 
 GATHERTUNE_API uint64_t gathertune_workspace(const gathertune_plan *plan); // bytes
 
-// Computes grad_input from grad_output, asynchronously, in the order of the stream.
+// The memory that a plan works on, as addresses on the device. Those are needed that the plan's problem has
+// (gathertune_plan_info.tensors), and the workspace where gathertune_workspace() is not 0; the others are not looked at.
+// Zero them, and what later versions add: = {.grad_output = …} in C, = {} in C++, do.
+//
+// The structure has no size in it, since the library never reads all of it: a plan reads its own members and no more.
+// Later versions add members at the end, for operators that they add.
+typedef struct {
+  const void *grad_output, *input, *grid; // all of it as the problem says; read only
+  void *grad_input, *grad_grid;           // dense; every element is written, so they must not overlap with anything
+  void *workspace; // gathertune_workspace() bytes, 256-byte aligned, for the duration of an execution; what it holds before
+                   // and after means nothing
+} gathertune_buffers;
+
+// Computes a problem's results, asynchronously, in the order of the stream. `buffers` is read before it returns.
 //
 // stream       hipStream_t, CUstream (cudaStream_t) or cl_command_queue. NULL: the default stream of HIP and CUDA;
 //              OpenCL: the queue that the context was opened with, or its own.
-// grad_output  device memory, all of it as the problem says; read only
-// grad_input   device memory, dense, every element is written; must not overlap with grad_output
-// workspace    device memory of gathertune_workspace() bytes, 256-byte aligned, for the duration of this execution; what
-//              it holds before and after means nothing. NULL where that is 0
 //
-// OpenCL: pointers are of coarse-grained shared virtual memory (clSVMAlloc) of the queue's context.
+// OpenCL: the addresses are of coarse-grained shared virtual memory (clSVMAlloc) of the queue's context.
 //
 // It does not allocate, wait, lock or log (the driver may; on OpenCL, threads that execute one plan wait for each other
 // while its arguments are set), leaves the calling thread's current device as it is, and may be captured in a HIP or
-// CUDA graph, which is then valid until the context is closed. GATHERTUNE_USAGE for a NULL or misaligned pointer,
-// GATHERTUNE_LAUNCH when the driver refuses the launch. Faults of running kernels show on the stream, as ever.
-GATHERTUNE_API gathertune_status gathertune_execute(const gathertune_plan *plan, void *stream, const void *grad_output,
-                                                    void *grad_input, void *workspace);
+// CUDA graph, which is then valid until the context is closed. GATHERTUNE_USAGE for an address that is needed and is NULL
+// or misaligned, GATHERTUNE_LAUNCH when the driver refuses the launch. Faults of running kernels show on the stream, as
+// ever.
+GATHERTUNE_API gathertune_status gathertune_execute(const gathertune_plan *plan, void *stream,
+                                                    const gathertune_buffers *buffers);
 
 #ifdef __cplusplus
 }

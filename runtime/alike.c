@@ -119,23 +119,24 @@ static void add_record(records *all, const char *configuration, double us) {
   all->list[all->count++] = (record){gt_strdup(configuration), us};
 }
 
-static bool is_of(const char *configuration, const char *family) {
-  size_t length = strlen(family);
-  return strncmp(configuration, family, length) == 0 &&
-         (configuration[length] == ':' || !configuration[length]);
-}
+// Trials as they are read.
+typedef struct {
+  gt_generator *generator;
+  records *found;
+} reading;
 
 static void on_trial(void *context, const gt_trial *trial) {
+  reading *r = context;
   // What computes nothing would be the best of all; what was tried as a baseline is asked for by name only.
-  if (is_of(trial->configuration, "stream") || is_of(trial->configuration, "scatter")) return;
-  if (gt_trial_is_timed(trial))
-    add_record(context, trial->configuration, trial->median_us);
+  if (gt_trial_is_timed(trial) && gt_is_of_candidate(r->generator, trial->configuration))
+    add_record(r->found, trial->configuration, trial->median_us);
 }
 
 // A neighbour's trials; where a cache has none, its winner.
-static void read_records(const gt_neighbourhood *all, const neighbour *from, records *found) {
+static void read_records(const gt_neighbourhood *all, gt_generator *generator, const neighbour *from,
+                         records *found) {
   gt_cache *cache = all->layers->list[from->layer].cache;
-  (void)gt_cache_each_trial(cache, &all->model, &from->problem, on_trial, found, NULL);
+  (void)gt_cache_each_trial(cache, &all->model, &from->problem, on_trial, &(reading){generator, found}, NULL);
   gt_winner winner;
   if (found->count == 0 &&
       gt_cache_get_winner(cache, &all->model, &from->problem, false, &winner, NULL) == GT_OK) {
@@ -170,8 +171,8 @@ static int by_regret(const void *a, const void *b) {
   return strcmp(one->configuration, other->configuration);
 }
 
-void gt_alike_rate(const gt_neighbourhood *neighbourhood, const gt_problem *problem, bool apart,
-                   gt_alikes *alikes) {
+void gt_alike_rate(const gt_neighbourhood *neighbourhood, gt_generator *generator, const gt_problem *problem,
+                   bool apart, gt_alikes *alikes) {
   near_one near[NEIGHBOURS];
   rating *ratings = NULL;
   size_t count = 0, n_near = nearest(neighbourhood, problem, apart, near);
@@ -179,7 +180,7 @@ void gt_alike_rate(const gt_neighbourhood *neighbourhood, const gt_problem *prob
   for (size_t n = 0; n < n_near; n++) {
     records found = {0};
     double best = INFINITY, weight = exp(-near[n].distance);
-    read_records(neighbourhood, near[n].from, &found);
+    read_records(neighbourhood, generator, near[n].from, &found);
     for (size_t i = 0; i < found.count; i++) best = fmin(best, found.list[i].us);
     for (size_t i = 0; i < found.count; i++) {
       rating *r = rating_of(&ratings, &count, found.list[i].configuration);

@@ -2,6 +2,7 @@
 #ifndef GT_RUNTIME_ALIKE_H
 #define GT_RUNTIME_ALIKE_H
 
+#include "generator/generator.h"
 #include "runtime/layers.h"
 
 // The problems that were tuned on one GPU model, in all layers.
@@ -27,9 +28,9 @@ void gt_alikes_free(gt_alikes *alikes); // harmless on zeroed ones
 
 // Rates what the problems nearest to this one were tried with: a configuration's regret is the mean of its
 // regrets there, nearer ones counting more, drawn towards that of an arbitrary one where few tried it.
-// `apart`: without problems that have the same kernels. Whether a configuration is legal here, or worth being
-// chosen at all, is not looked at.
-void gt_alike_rate(const gt_neighbourhood *neighbourhood, const gt_problem *problem, bool apart,
-                   gt_alikes *alikes);
+// `apart`: without problems that have the same kernels. The generator knows the families that can win; whether a
+// configuration is legal here, or worth being chosen at all, is not looked at.
+void gt_alike_rate(const gt_neighbourhood *neighbourhood, gt_generator *generator, const gt_problem *problem,
+                   bool apart, gt_alikes *alikes);
 
 #endif

@@ -236,33 +236,22 @@ uint64_t gathertune_workspace(const gathertune_plan *plan) {
 // --- executing
 // ----------------------------------------------------------------------------------------------
 
-static gathertune_status refuse_pointers(const gathertune_plan *plan, const void *grad_output,
-                                         const void *grad_input, const void *workspace) {
+static gathertune_status refuse_buffers(const gathertune_plan *plan, const gathertune_buffers *buffers) {
   gt_error error;
-  if (!grad_output || !grad_input || (plan->needs_workspace && !workspace))
-    gt_fail(&error, GT_USAGE, "%s is NULL%s",
-            !grad_output  ? "grad_output"
-            : !grad_input ? "grad_input"
-                          : "workspace",
-            grad_output && grad_input ? ", and gathertune_workspace() bytes are needed" : "");
-  else
-    gt_fail(&error, GT_USAGE,
-            "grad_output at %p, grad_input at %p: they start at multiples of %zu and %zu bytes", grad_output,
-            grad_input, plan->info.grad_output_alignment, plan->info.grad_input_alignment);
+  gt_plan_refuse_buffers(plan, buffers, &error);
   return gt_context_fail(plan->context, &error);
 }
 
-gathertune_status gathertune_execute(const gathertune_plan *plan, void *stream, const void *grad_output,
-                                     void *grad_input, void *workspace) {
-  uintptr_t from = (uintptr_t)grad_output, to = (uintptr_t)grad_input;
+gathertune_status gathertune_execute(const gathertune_plan *plan, void *stream,
+                                     const gathertune_buffers *buffers) {
   if (plan->n_launches == 0) return GATHERTUNE_OK;
-  if (!from || !to || (from & plan->output_mask) || (to & plan->input_mask) ||
-      (plan->needs_workspace && !workspace))
-    return refuse_pointers(plan, grad_output, grad_input, workspace);
-  const gt_arguments arguments = {.pointers = {from, to, (uintptr_t)workspace},
-                                  .n_pointers = 3,
-                                  .integers = {plan->outer},
-                                  .n_integers = 1};
+  if (!buffers) return refuse_buffers(plan, buffers);
+  gt_arguments arguments = {.n_pointers = plan->n_pointers, .integers = {plan->outer}, .n_integers = 1};
+  for (int i = 0; i < plan->n_buffers; i++) {
+    uintptr_t address = gt_address_of(buffers, &plan->buffers[i]);
+    if (!address || address & (plan->buffers[i].alignment - 1)) return refuse_buffers(plan, buffers);
+    arguments.pointers[i] = address;
+  }
   gt_error error; // filled on failure
   for (int i = 0; i < plan->n_launches; i++) {
     gt_status status =

@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "device/device.h"
+#include "generator/tensors.h"
 #include "include/gathertune.h"
 #include "runtime/answers.h"
 #include "runtime/lookup.h"
@@ -48,8 +50,9 @@ struct gathertune_plan {
   gathertune_context *context;
   const gt_backend *backend;
   gt_device *device;
-  uintptr_t output_mask, input_mask; // bits of addresses that are to be 0
-  bool needs_workspace;
+  int n_pointers; // of its kernels: one for each tensor, and the workspace
+  int n_buffers;  // that are needed: without the workspace where it is not
+  gathertune_tensor buffers[GT_TENSORS + 1]; // in the pointers' order, the workspace last
   int n_launches; // that are not empty
   struct {
     gt_kernel *kernel;
@@ -76,6 +79,17 @@ void gt_plan_free(gathertune_plan *plan);
 
 // Fills info.stale and info.note of a plan that is not judged.
 void gt_plan_judge(gathertune_plan *plan);
+
+// Describes the memory that a plan works on (tensors.c).
+void gt_plan_take_buffers(gathertune_plan *plan, const gt_problem *problem, uint64_t workspace_bytes);
+// What is wrong with the memory that it was given: GT_USAGE.
+gt_status gt_plan_refuse_buffers(const gathertune_plan *plan, const gathertune_buffers *buffers, gt_error *error);
+
+static inline uintptr_t gt_address_of(const gathertune_buffers *buffers, const gathertune_tensor *tensor) {
+  const void *address; // members are of two types, which are alike
+  memcpy(&address, (const char *)buffers + tensor->offset, sizeof address);
+  return (uintptr_t)address;
+}
 
 // The code of what was found: stored, or compiled as the mode allows (code.c). *stale: whether that is stale,
 // and so dealt with as runtime/stale.h says; `note` receives what the user should know of it.

@@ -8,7 +8,9 @@
 
 enum { MOST_RENDERED = 64 }; // configurations of problems alike that are tried before they are given up
 
-enum { EXACT, OUTER, ALIKE, STAGES_OF_A_MODEL };
+// What is asked of a model: the problem itself, then the same kernels with another outer count; both of the problem's
+// own kind of positions, then of the others (positions_at); last, problems alike.
+enum { EXACT, OUTER, PER_POSITIONS, ALIKE = PER_POSITIONS * GT_GRID_CLASSES, STAGES_OF_A_MODEL };
 
 // A GPU model that is looked up: the device's own first.
 typedef struct {
@@ -122,6 +124,19 @@ static double scaled(const gt_winner *winner, const gt_problem *problem) {
 // --- stages
 // -----------------------------------------------------------------------------------------------
 
+// The kinds of positions in the order in which they are asked for the problem: its own, then any, whose winner is good
+// for all of them (tuner/classes.h), then the others, the least special first. False for those of operators without.
+static bool positions_at(const gt_problem *problem, int rank, gt_grid_class *positions) {
+  static const gt_grid_class order[] = {GT_GRID_CLASS_ANY, GT_GRID_CLASS_RANDOM, GT_GRID_CLASS_SMOOTH,
+                                        GT_GRID_CLASS_IDENTITY, GT_GRID_CLASS_CONTENDED};
+  _Static_assert(sizeof order / sizeof *order == GT_GRID_CLASSES, "all of them");
+  *positions = problem->sampling.positions;
+  if (rank == 0) return true;
+  for (int i = 0, next = 1; i < GT_GRID_CLASSES; i++)
+    if (order[i] != problem->sampling.positions && next++ == rank) *positions = order[i];
+  return problem->op->form == GT_FORM_GRID;
+}
+
 // Of one layer: the problem's winner, or that of the same kernels.
 static gt_status find_stored(const gt_layer *layer, const gt_fingerprint *of, const gt_problem *problem,
                              bool exact, const gt_find_options *options, gt_found *found, gt_error *error) {
@@ -172,8 +187,11 @@ static gt_status find_alike(gt_finder *finder, model *of, const gt_problem *prob
     return gt_fail(error, GT_NOT_FOUND, "kernels for %s are rendered only where it is", finder->device.name);
   if (!of->neighbourhood) of->neighbourhood = gt_neighbourhood_make(finder->layers, &of->fingerprint);
   gt_alikes alikes;
-  gt_status status = gt_fail(error, GT_NOT_FOUND, "nothing alike was tuned");
-  gt_alike_rate(of->neighbourhood, problem, apart, &alikes);
+  gt_generator *generator;
+  gt_status status = gt_finder_generator(finder, &generator, error);
+  if (status != GT_OK) return status;
+  status = gt_fail(error, GT_NOT_FOUND, "nothing alike was tuned");
+  gt_alike_rate(of->neighbourhood, generator, problem, apart, &alikes);
   for (size_t i = 0; i < alikes.count && i < MOST_RENDERED; i++) {
     status = take(finder, of, problem, &alikes.list[i], options->deterministic, found, error);
     // GT_USAGE: its constraints do not hold here. GT_UNSUPPORTED: its family does not do this problem.
@@ -191,8 +209,8 @@ gt_status gt_find_alike(gt_finder *finder, const gt_problem *problem, const gt_f
   return find_alike(finder, &finder->models[0], problem, options, apart, found, error);
 }
 
-static gt_status find_default(gt_finder *finder, const gt_problem *problem, gt_found *found,
-                              gt_error *error) {
+static gt_status find_default(gt_finder *finder, const gt_problem *problem, const gt_find_options *options,
+                              gt_found *found, gt_error *error) {
   gt_generator *generator;
   char *configuration = NULL;
   if (finder->device.max_threads_per_block <= 0)
@@ -204,6 +222,11 @@ static gt_status find_default(gt_finder *finder, const gt_problem *problem, gt_f
     status = gt_default_configuration(generator, problem, &finder->device, &configuration, error);
   if (status == GT_OK)
     status = gt_render(generator, configuration, problem, &finder->device, &found->variant, error);
+  if (status == GT_OK && options->deterministic && !found->variant.reproducible) {
+    status = gt_fail(error, GT_UNSUPPORTED,
+                     "no kernel is known that gives the same bits in every run: the default, %s, does not", configuration);
+    gt_variant_free(&found->variant);
+  }
   free(configuration);
   found->origin = GT_ORIGIN_DEFAULT;
   found->rendered = status == GT_OK;
@@ -216,8 +239,14 @@ static gt_status run_stage(gt_finder *finder, const gt_problem *problem, const g
   model *of = &finder->models[place->model];
   if (place->stage == ALIKE) return find_alike(finder, of, problem, options, false, found, error);
   const gt_layer *layer = &finder->layers->list[finder->layers->count - 1 - place->layer];
+  gt_problem like = *problem;
   if (!layer->cache) return gt_fail(error, GT_NOT_FOUND, "%s: there is no cache", layer->path);
-  return find_stored(layer, &of->fingerprint, problem, place->stage == EXACT, options, found, error);
+  if (!positions_at(problem, place->stage / PER_POSITIONS, &like.sampling.positions))
+    return gt_fail(error, GT_NOT_FOUND, "%s has no positions", problem->op->name);
+  gt_status status =
+      find_stored(layer, &of->fingerprint, &like, place->stage % PER_POSITIONS == EXACT, options, found, error);
+  if (status == GT_OK && place->stage != EXACT) found->origin = GT_ORIGIN_NEAR;
+  return status;
 }
 
 // The next layer, stage or model.
@@ -249,5 +278,5 @@ gt_status gt_find_next(gt_finder *finder, const gt_problem *problem, const gt_fi
   }
   if (place->stage > STAGES_OF_A_MODEL) return gt_fail(error, GT_NOT_FOUND, "nothing else is known");
   place->stage = STAGES_OF_A_MODEL + 1;
-  return find_default(finder, problem, found, error);
+  return find_default(finder, problem, options, found, error);
 }

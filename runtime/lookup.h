@@ -1,8 +1,9 @@
 // Finding what a program would get for a problem: what `gathertune lookup` shows and libgathertune launches.
 //
-// From the problem itself (exact), to the same kernels with another outer count (near), to the configuration
-// of problems like it (near), each in the caches of this GPU model first and of models that run the same code
-// then; last the default by rule. Rendering needs Lua, which is opened only for what no cache has as it is.
+// From the problem itself (exact), to the same kernels with another outer count (near), to the same kernels tuned
+// on other sampling positions (near; those of no kind first), to the configuration of problems like it (near),
+// each in the caches of this GPU model first and of models that run the same code then; last the default by
+// rule. Rendering needs Lua, which is opened only for what no cache has as it is.
 #ifndef GT_RUNTIME_LOOKUP_H
 #define GT_RUNTIME_LOOKUP_H
 

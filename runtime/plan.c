@@ -2,11 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generator/strides.h"
 #include "runtime/child.h"
 #include "runtime/stale.h"
-
-enum { ALIGNMENT = 16 }; // of tensors, in bytes (docs/problem-form.md)
 
 void gt_plan_free(gathertune_plan *plan) {
   free(plan->from_problem);
@@ -16,18 +13,6 @@ void gt_plan_free(gathertune_plan *plan) {
   free(plan->note);
   free(plan->compiler);
   free(plan);
-}
-
-// Bytes that grad_output starts at a multiple of: of a strided one what divides all its strides may be less.
-static size_t output_alignment(const gt_problem *problem) {
-  if (!problem->strided) return ALIGNMENT;
-  int64_t stride[GT_DIMENSIONS], all = ALIGNMENT / (int64_t)gt_dtype_bytes(problem->dtype);
-  gt_strides_of(problem, stride);
-  const int64_t size[GT_DIMENSIONS] = {problem->n, problem->c, problem->out[0], problem->out[1],
-                                       problem->out[2]};
-  for (int i = 0; i < GT_DIMENSIONS; i++)
-    if (size[i] > 1 && i != (problem->layout == GT_NCHW ? GT_DIMENSIONS - 1 : 1)) all |= stride[i];
-  return (size_t)(all & -all) * gt_dtype_bytes(problem->dtype);
 }
 
 static gathertune_plan *new_plan(gathertune_context *context, const gt_problem *problem) {
@@ -87,13 +72,9 @@ static void describe(gathertune_plan *plan, const gt_problem *problem, const gt_
       .reproducible = found->origin == GT_ORIGIN_EMPTY || variant->reproducible,
       .workspace_bytes = (uint64_t)gt_variant_workspace(variant, plan->outer),
       .launches = plan->n_launches,
-      .grad_output_alignment = output_alignment(problem),
-      .grad_input_alignment = ALIGNMENT,
   };
   describe_age(plan, found, stored, stale, note);
-  plan->needs_workspace = plan->info.workspace_bytes > 0;
-  plan->output_mask = plan->info.grad_output_alignment - 1;
-  plan->input_mask = ALIGNMENT - 1;
+  gt_plan_take_buffers(plan, problem, plan->info.workspace_bytes);
 }
 
 // Finds the kernels, and asks for what they need: drivers that load a kernel only when it is used do so now,
@@ -145,16 +126,19 @@ static gt_status complete(gathertune_context *context, const gt_problem *problem
   return status;
 }
 
-// Whether the problem, or one with the same kernels, was tuned on this very model, and what was found may still
-// be served.
+// Whether the problem, or one that differs in the outer count alone, was tuned on this very model, and what was found
+// may still be served.
 static bool is_tuned(gathertune_context *context, const gt_problem *problem, bool deterministic) {
   gt_place place = {0};
   gt_found found;
   const gt_find_options options = {.deterministic = deterministic};
   if (gt_find_next(context->finder, problem, &options, &place, &found, NULL) != GT_OK) return false;
+  gt_problem of;
   bool tuned = found.origin == GT_ORIGIN_EMPTY ||
                ((found.origin == GT_ORIGIN_EXACT || (found.origin == GT_ORIGIN_NEAR && !found.rendered)) &&
                 strcmp(found.winner.device, context->model) == 0 &&
+                gt_problem_parse(found.winner.problem, &of, NULL) == GT_OK &&
+                of.sampling.positions == problem->sampling.positions &&
                 !gt_stale_is_lost(context, problem, &found));
   gt_found_free(&found);
   return tuned;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generator/strides.h"
 #include "tuner/fill.h"
 #include "tuner/positions.h"
 
@@ -35,10 +34,8 @@ static int wanted_slots(const gt_open_device *open, int64_t moved_bytes, int64_t
 
 // Bytes from the start of a tensor to just past its last element.
 static int64_t extent(const gt_bench *bench, int tensor, int64_t outer) {
-  const gt_tensor *t = &bench->tensors[tensor];
-  int64_t elements =
-      t->kind == GT_GRAD_OUTPUT ? gt_strides_extent(&bench->problem, outer) : outer * t->slice;
-  return elements * (int64_t)gt_dtype_bytes(bench->problem.dtype);
+  return gt_tensor_extent(&bench->problem, &bench->tensors[tensor], outer) *
+         (int64_t)gt_dtype_bytes(bench->problem.dtype);
 }
 
 static gt_status make_buffers(gt_bench *bench, int64_t outer, int slots, gt_error *error) {

@@ -16,12 +16,15 @@ int main(void) {
     fprintf(stderr, "%s\n", gathertune_message(context));
     return 1;
   }
-  void *grad_output, *grad_input, *workspace = NULL;
+  void *grad_output, *grad_input;
+  gathertune_buffers buffers = {0};
   hipStream_t stream;
   if (hipStreamCreate(&stream) || hipMalloc(&grad_output, out_bytes) || hipMalloc(&grad_input, in_bytes)) return 1;
-  if (gathertune_workspace(plan) && hipMalloc(&workspace, gathertune_workspace(plan))) return 1;
+  if (gathertune_workspace(plan) && hipMalloc(&buffers.workspace, gathertune_workspace(plan))) return 1;
+  buffers.grad_output = grad_output;
+  buffers.grad_input = grad_input;
   hipMemsetD32Async((hipDeviceptr_t)grad_output, 0x3f800000, out_bytes / 4, stream); // 1.0f
-  if (gathertune_execute(plan, stream, grad_output, grad_input, workspace)) {
+  if (gathertune_execute(plan, stream, &buffers)) {
     fprintf(stderr, "%s\n", gathertune_message(context));
     return 1;
   }

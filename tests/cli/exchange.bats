@@ -22,6 +22,72 @@ tuned_on() {
   json '.new_winners == 0 and .replaced_winners == 0 and .new_trials == 0 and .replaced_trials == 0'
 }
 
+# The cache $1 of a machine that tuned a grid problem with each of the keys $2: a value of n, and others behind it.
+grids_tuned_on() {
+  device_script "$1.json" <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X", "compute_units": 304}, "hashed": [50, 200]}'
+  for keys in $2; do
+    gathertune tune "${SAMPLER/n=2/$keys}" --device "recorded:$1.json" --families grid_scatter --budget 2 --cache "$1.db" >/dev/null 2>&1
+  done
+}
+
+# Whose texts have every key that only grids have.
+GRIDS="n=2,grid=smooth n=2,interpolation=bicubic,padding=border,align_corners=1,want=grid,grid=random n=2,padding=reflection,want=input,grid=contended"
+
+@test "problems of grids come back whole by import, merge and a bundle, and are looked up" {
+  grids_tuned_on a "$GRIDS"
+  gathertune export --cache a.db -o a.out
+  jq -e '.winners | length == 3 and all(.problem | test("grid=(smooth|random|contended)$"))' a.out
+  gt import a.out --cache b.db --json
+  works
+  json '.new_winners == 3 and .refused_winners == 0 and .stale_winners == 0 and .refused_trials == 0'
+  gathertune export --cache b.db | cmp - a.out
+  gt merge a.db --into c.db --json
+  works
+  json '.new_winners == 3 and .refused_winners == 0'
+  gathertune export --cache c.db | cmp - a.out
+  gt export --cache a.db --format bundle -o d.db
+  works
+  for keys in $GRIDS; do
+    for cache in b c d; do
+      gt lookup "${SAMPLER/n=2/$keys}" --device recorded:a.json --cache $cache.db --json --emit code
+      works
+      json '.plan == "exact" and (.launches | length >= 1)'
+      gt lookup "${SAMPLER/n=2/${keys%,grid=*}}" --device recorded:a.json --cache $cache.db --json --emit code
+      works
+      json '.plan == "near" and (.tuned.problem | contains(",grid="))'
+    done
+  done
+  jq '.winners[0].problem |= sub("grid=[a-z]*$"; "grid=wavy")' a.out >bad.out
+  gt import bad.out --cache e.db
+  fails_with "$status" "bad.out" "wavy"
+}
+
+@test "problems of grids in T4, CSV and objects" {
+  grids_tuned_on a "$GRIDS"
+  gt export --cache a.db --format csv -o a.csv
+  works
+  python3 - <<'PYTHON'
+import csv
+rows = list(csv.DictReader(open("a.csv", newline=""), strict=True))
+assert len(rows) == 3 and all(None not in row and None not in row.values() for row in rows), rows
+row = next(row for row in rows if "bicubic" in row["flags"])
+assert row["flags"] == "interpolation=bicubic;padding=border;align_corners=1;want=grid;grid=random", row
+assert (row["op"], row["n"], row["in"], row["out"]) == ("grid_sampler_2d_backward", "2", "6x5", "7x8")
+PYTHON
+  gt export --cache a.db --format objects -o objects
+  works
+  jq -e '.objects | length == 3 and all(.problem | contains(",grid="))' objects/manifest.json
+  jq -re '.objects[] | .file' objects/manifest.json | while read -r file; do [ -s "objects/$file" ]; done
+  # grid_scatter cannot win, so T4 has trials only of other families.
+  gathertune tune "$SAMPLER,grid=smooth" --device recorded:a.json --families grid_bin,grid_scatter --budget 12 --cache b.db >/dev/null 2>&1
+  gt export --cache b.db --format t4
+  works
+  json '.metadata.problem == $p and (.results | length > 0 and all(.configuration.family == "grid_bin"))' --arg p "$SAMPLER_CANONICAL,grid=smooth"
+  gathertune export --cache b.db --format t4 -o b.t4
+  gt replay b.t4 --seeds 2
+  works
+}
+
 @test "an imported winner is looked up with its code object" {
   tuned_on a "50, 200"
   gathertune export --cache a.db >out.json
@@ -289,6 +355,7 @@ strictly() {
   tuned_on a "50, 200"
   gt export --cache a.db --format c
   fails_with 1 "HIP"
+  grids_tuned_on a "$GRIDS"
   sqlite3 a.db "UPDATE model SET backend = 'hip'" # the code is text here, which does not matter to the compiler
   gt export --cache a.db --format c -o exported.c
   works
@@ -302,9 +369,46 @@ strictly() {
   fails_with 2 "--prefix"
 }
 
+@test "C: entries are found by kernels, compute units, positions and outer count, in this order" {
+  echo '#include <hip/hip_runtime_api.h>' | strictly -fsyntax-only -x c - || skip "no HIP headers"
+  grids_tuned_on a "n=2 n=16,grid=random n=64,grid=random n=2,want=grid,grid=random"
+  sqlite3 a.db "UPDATE model SET backend = 'hip'; DELETE FROM winner WHERE problem IN (SELECT id FROM problem WHERE text LIKE '%=contended')"
+  gathertune export --cache a.db --format c -o exported.c
+  cat >find.c <<'SOURCE'
+#include <stdio.h>
+#include <stdlib.h>
+#define tuned_DECLARATIONS
+#include "exported.c"
+int main(int argc, char **argv) { // PROBLEM OUTER ARCH UNITS
+  const tuned_entry *e = argc == 5 ? tuned_find(argv[1], atoll(argv[2]), argv[3], atoi(argv[4])) : NULL;
+  if (!e) return 1;
+  printf("%d %s of %d\n", e->n_tensors, e->problem, (int)e->outer);
+  return 0;
+}
+SOURCE
+  strictly -c exported.c
+  nm -u exported.o | sed -n 's/.*U \(hip.*\)/void \1(void); void \1(void) { __builtin_trap(); }/p' >hip.c # is never called
+  strictly -I. find.c exported.o hip.c -o find
+  kernel=${SAMPLER_CANONICAL/n=2,/}
+  found() { # TENSORS PROBLEM OUTER of the entry for PROBLEM OUTER
+    run ./find "$4" "$5" gfx942 304
+    [ "$output" = "$1 $2 of $3" ] || { echo "$output"; return 1; }
+  }
+  found 5 "$kernel" 2 "$kernel" 100
+  found 5 "$kernel,grid=random" 16 "$kernel,grid=random" 20
+  found 5 "$kernel,grid=random" 64 "$kernel,grid=random" 60
+  found 5 "$kernel" 2 "$kernel,grid=contended" 100
+  found 4 "${kernel/both/grid},grid=random" 2 "${kernel/both/grid}" 2
+  run ./find "$kernel" 2 gfx90a 304
+  [ "$status" -eq 1 ]
+  run ./find "${kernel/both/input}" 2 gfx942 304
+  [ "$status" -eq 1 ]
+}
+
 @test "C: the kernels run and give the right gradients" {
   [[ $DEVICE == hip:* ]] || skip "needs a HIP device"
   gathertune tune "$P" --device "$DEVICE" --budget 4 $SHORT --cache a.db >/dev/null 2>&1
+  gathertune tune "$SAMPLER,grid=random" --device "$DEVICE" --families grid_scatter,grid_bin --budget 2 $SHORT --cache a.db >/dev/null 2>&1
   gathertune export --cache a.db --format c -o exported.c
   strictly -c exported.c
   strictly -I. "$ROOT/tests/cli/run_exported.c" exported.o -lamdhip64 -lm -o run_exported
@@ -315,6 +419,9 @@ strictly() {
   fi
   for n in 2 1 5; do # one kernel serves every batch size
     run ./run_exported "${P_CANONICAL/n=2,c=3,/}" $((3 * n)) 6 5
+    echo "$output"
+    [ "$status" -eq 0 ]
+    run ./run_exported "${SAMPLER_CANONICAL/n=2,/}" $n 6 5 3 7 8
     echo "$output"
     [ "$status" -eq 0 ]
   done

@@ -8,6 +8,8 @@ DEVICE=${GT_TEST_DEVICE:-opencl:0}
 OP=upsample_bilinear2d_backward
 P=$OP:n=2,c=3,in=6x5,out=12x10,dtype=f32 # a small problem, and the same as the program prints it:
 P_CANONICAL=$OP:n=2,c=3,in=6x5,out=12x10,dtype=f32,layout=nchw,align_corners=0
+SAMPLER=grid_sampler_2d_backward:n=2,c=3,in=6x5,out=7x8,dtype=f32 # a problem of five tensors
+SAMPLER_CANONICAL=$SAMPLER,layout=nchw,interpolation=bilinear,padding=zeros,align_corners=0,want=both
 SHORT="--batch-us 10" # for real devices: an emulated one takes long for a batch of a millisecond
 
 setup() {

@@ -41,6 +41,37 @@ tune_recorded() {
   said "about"
 }
 
+@test "sampling positions that are not tuned take the same kernels, tuned on others, and explain says so" {
+  device_script gpu.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "hashed": [50, 200]}'
+  gathertune tune "$SAMPLER,grid=identity" --device recorded:gpu.json --families grid_scatter >/dev/null 2>&1
+  gt lookup "$SAMPLER,grid=contended" --device recorded:gpu.json --json --emit code
+  works
+  json '.plan == "near" and .tuned.problem == $p' --arg p "$SAMPLER_CANONICAL,grid=identity"
+  [ -s code ]
+  gt lookup "$SAMPLER,grid=contended" --device recorded:gpu.json
+  works
+  said "the same kernels, tuned for $SAMPLER_CANONICAL,grid=identity"
+  said "speed-up over grid_scatter"
+  gt explain "$SAMPLER,grid=contended" --device recorded:gpu.json
+  works
+  said "whose kernels are the same and which is tuned, as positions of this kind are not"
+}
+
+@test "what computes nothing, and what is only compared with, is not taken from problems alike" {
+  device_script gpu.json <<'SCRIPT'
+{"fingerprint": {"arch": "gfx942", "target": "hip"}, "hashed": [50, 200],
+ "rules": [{"match": "grid_stream", "us": 1}, {"match": "scatter", "us": 2}]}
+SCRIPT
+  gathertune tune "$SAMPLER" --device recorded:gpu.json --families grid_scatter >/dev/null 2>&1
+  gathertune tune "$P" --device recorded:gpu.json --families taps,scatter --budget 6 >/dev/null 2>&1
+  gt lookup "${SAMPLER/out=7x8/out=7x9}" --device recorded:gpu.json --json
+  works
+  json '.plan == "near" and (.configuration | startswith("grid_stream") | not)'
+  gt lookup "${P/out=12x10/out=12x11}" --device recorded:gpu.json --json
+  works
+  json '.plan == "near" and (.configuration | startswith("taps"))'
+}
+
 @test "another size takes the configuration that times of problems like it speak for" {
   tune_recorded
   gt lookup "${P/out=12x10/out=12x11}" --device recorded:gpu.json --json

@@ -176,7 +176,7 @@ static void every_family_reads_around_gaps(void **state) {
     gt_buffer note = {0};
     if (gt_problem_parse(problems[i], &problem, &error) != GT_OK) fail_msg("%s: %s", problems[i], error.text);
     assert_true(problem.strided);
-    if (gt_session_problem(&f.session, &problem, &note, &error) != GT_OK)
+    if (gt_session_problem(&f.session, &problem, NULL, &note, &error) != GT_OK)
       fail_msg("%s: %s", problems[i], error.text);
     for (size_t k = 0; k < n_families; k++) check_family(&f, &problem, families[k]);
     gt_buffer_free(&note);

@@ -1,6 +1,7 @@
 // A file of cases for gathertune verify: what is read has all of its arrays.
 #include "cli/oracle.h"
 #include "tests/fuzz/fuzz.h"
+#include "tuner/values.h"
 
 const unsigned fuzz_mutations = 200;
 
@@ -24,8 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (size_t i = 0; i < oracle.count && status == GT_OK; i++) {
     const gt_oracle_case *one = &oracle.cases[i];
     if (one->skip) continue;
-    check_array(one->grad_output, gt_problem_out_elements(&one->problem));
-    check_array(one->expected, gt_problem_in_elements(&one->problem));
+    gt_tensor tensors[GT_TENSORS];
+    int n_tensors = gt_problem_tensors(&one->problem, tensors);
+    for (int t = 0; t < n_tensors; t++)
+      check_array(one->values[tensors[t].kind], gt_tensor_elements(&one->problem, &tensors[t]));
   }
   gt_oracle_free(&oracle);
   return 0;

@@ -9,82 +9,90 @@
 
 #include "device/device.h"
 #include "generator/problem.h"
-#include "tuner/check.h"
+#include "tuner/compare.h"
 #include "tuner/fill.h"
-#include "tuner/reference.h"
-#include "tuner/storage.h"
 
-// A problem's tensors on the device.
+// A problem's tensors on the device, and what its results are to be.
 typedef struct {
   gt_open_device *open;
-  gt_problem problem;
-  gt_address grad_output, grad_input, workspace;
-  size_t in_bytes;
+  gt_bench bench; // of sizes and the grid alone: the memory is that of `buffers`
+  gt_address memory[GT_TENSORS], workspace;
+  gathertune_buffers buffers;
 } tensors;
+
+#define POISON 0xffffffff // NaNs
 
 #define SUCCEED(call)                                           \
   do {                                                          \
     if ((call) != GT_OK) fail_msg("%s: %s", #call, error.text); \
   } while (0)
 
-static inline tensors make_tensors(gt_open_device *open, const char *text, uint64_t workspace_bytes) {
+#define POINTER(address) ((void *)(uintptr_t)(address))
+
+// For a plan: its tensors, one after the other, with inputs as a bench makes them.
+static inline tensors make_tensors(gt_open_device *open, const gathertune_plan *plan) {
   gt_error error = {0};
+  gt_problem problem;
   tensors t = {.open = open};
-  SUCCEED(gt_problem_parse(text, &t.problem, &error));
-  size_t bytes = gt_dtype_bytes(t.problem.dtype);
-  t.in_bytes = (size_t)gt_problem_in_elements(&t.problem) * bytes;
-  SUCCEED(open->backend->allocate(open->device, (size_t)gt_problem_out_elements(&t.problem) * bytes,
-                                  &t.grad_output, &error));
-  SUCCEED(open->backend->allocate(open->device, t.in_bytes, &t.grad_input, &error));
-  if (workspace_bytes) SUCCEED(open->backend->allocate(open->device, workspace_bytes, &t.workspace, &error));
-  gt_tensor list[GT_TENSORS];
-  gt_problem_tensors(&t.problem, list);
-  SUCCEED(gt_fill_tensor(open, &t.problem, &list[0], gt_problem_outer(&t.problem), t.grad_output, NULL, &error));
-  void *poison = gt_alloc(t.in_bytes);
-  memset(poison, 0xff, t.in_bytes);
-  SUCCEED(open->backend->write(open->device, t.grad_input, poison, t.in_bytes, &error));
-  free(poison);
+  gathertune_plan_info info = describe(plan);
+  SUCCEED(gt_problem_parse(info.problem, &problem, &error));
+  gt_bench_describe(&problem, NULL, &t.bench);
+  assert_int_equal(info.n_tensors, t.bench.n_tensors);
+  for (int i = 0; i < info.n_tensors; i++) {
+    const gathertune_tensor *told = &info.tensors[i];
+    const gt_tensor *tensor = &t.bench.tensors[i];
+    assert_string_equal(told->name, gt_tensor_name(tensor->kind));
+    assert_int_equal(told->bytes, gt_bench_bytes(&t.bench, i)); // nothing here has gaps
+    assert_int_equal(told->is_result, i >= t.bench.n_inputs);
+    size_t bytes = (told->bytes + 3) & ~(size_t)3; // fills are of whole words
+    SUCCEED(open->backend->allocate(open->device, bytes, &t.memory[i], &error));
+    if (told->is_result)
+      SUCCEED(open->backend->fill(open->device, t.memory[i], POISON, bytes, &error));
+    else
+      SUCCEED(gt_fill_tensor(open, &problem, tensor, t.bench.outer, t.memory[i],
+                             tensor->kind == GT_GRID ? t.bench.grid : NULL, &error));
+    memcpy((char *)&t.buffers + told->offset, &(void *){POINTER(t.memory[i])}, sizeof(void *));
+  }
+  if (info.workspace_bytes) {
+    SUCCEED(open->backend->allocate(open->device, info.workspace_bytes, &t.workspace, &error));
+    t.buffers.workspace = POINTER(t.workspace);
+  }
+  SUCCEED(open->backend->synchronize(open->device, &error));
   return t;
 }
 
-// Compares grad_input with the reference, and frees everything. The stream must be idle.
+// Compares the results with the float64 reference, and frees everything. The stream must be idle.
 static inline void check_tensors(tensors *t) {
   gt_error error = {0};
-  const gt_problem *p = &t->problem;
-  size_t n_in = (size_t)gt_problem_in_elements(p), n_out = (size_t)gt_problem_out_elements(p);
-  double *gradient = gt_alloc(n_out * sizeof(double)), *expected = gt_alloc(n_in * sizeof(double)),
-         *term = gt_alloc(n_in * sizeof(double)), terms;
-  void *stored = gt_alloc((n_in > n_out ? n_in : n_out) * 8);
-  gt_inputs inputs;
-  gt_inputs_open(&inputs, p->dtype);
-  gt_inputs_fill(&inputs, 0, n_out, stored);
-  gt_inputs_close(&inputs);
-  for (size_t i = 0; i < n_out; i++) gradient[i] = gt_storage_load(p->dtype, stored, i);
-  SUCCEED(gt_reference(p, gt_problem_outer(p), gradient, expected, term, &error));
-  SUCCEED(gt_reference_terms(p, &terms, &error));
-  SUCCEED(t->open->backend->read(t->open->device, stored, t->grad_input, t->in_bytes, &error));
-  for (size_t i = 0; i < n_in; i++)
-    if (!gt_check_value(p->dtype, terms, term[i], gt_storage_load(p->dtype, stored, i), expected[i]))
-      fail_msg("element %zu is %g, not %g", i, gt_storage_load(p->dtype, stored, i), expected[i]);
-  t->open->backend->release(t->open->device, t->grad_output);
-  t->open->backend->release(t->open->device, t->grad_input);
+  gt_expected expected;
+  gt_buffer what = {0};
+  int64_t compared = 0, wrong = 0, elements = 0;
+  SUCCEED(gt_expected_open(&t->bench, &expected, &error));
+  for (int i = 0; i < expected.n_results; i++) {
+    const gt_expected_result *result = &expected.results[i];
+    size_t bytes = (size_t)gt_bench_bytes(&t->bench, result->at);
+    int64_t count = t->bench.outer * result->tensor.slice;
+    void *host = gt_alloc(bytes);
+    SUCCEED(t->open->backend->read(t->open->device, host, t->memory[result->at], bytes, &error));
+    gt_compare(&expected, result, host, 0, count, POISON, &compared, &wrong, &what);
+    elements += count;
+    free(host);
+  }
+  if (wrong) fail_msg("%s", what.data);
+  assert_int_equal(compared, elements); // the reference is of all of them
+  for (int i = 0; i < t->bench.n_tensors; i++) t->open->backend->release(t->open->device, t->memory[i]);
   if (t->workspace) t->open->backend->release(t->open->device, t->workspace);
-  free(gradient);
-  free(expected);
-  free(term);
-  free(stored);
+  gt_expected_close(&expected);
+  gt_bench_close(&t->bench);
+  gt_buffer_free(&what);
 }
-
-#define POINTER(address) ((void *)(uintptr_t)(address))
 
 static inline void execute(gathertune_context *context, const gathertune_plan *plan, void *stream,
                            const tensors *t) {
-  if (gathertune_execute(plan, stream, POINTER(t->grad_output), POINTER(t->grad_input),
-                         POINTER(t->workspace)))
-    fail_msg("%s", gathertune_message(context));
+  if (gathertune_execute(plan, stream, &t->buffers)) fail_msg("%s", gathertune_message(context));
 }
 
-// Several problems, of one kernel and of two with a workspace, on a stream.
+// Several problems, of one kernel and of several with a workspace, of two tensors and of more, on a stream.
 static inline void execute_several(gt_open_device *open, gathertune_context *context, void *stream) {
   static const char *const problems[] = {
       PROBLEM,
@@ -92,11 +100,14 @@ static inline void execute_several(gt_open_device *open, gathertune_context *con
       OPERATOR "n=2,c=16,in=6x5,out=12x10,dtype=f32,layout=nhwc",
       "_upsample_bicubic2d_aa_backward:n=1,c=2,in=24x24,out=40x64,dtype=f32",
       "upsample_nearest3d_backward:n=1,c=2,in=3x4x5,out=6x8x10,dtype=f64",
+      SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32",
+      SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f16,layout=nhwc,padding=border,want=input",
+      SAMPLER "n=1,c=2,in=6x5,out=7x8,dtype=f64,interpolation=bicubic,align_corners=1,want=grid,grid=identity",
   };
   gt_error error = {0};
   for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
     const gathertune_plan *plan = plan_of(context, problems[i]);
-    tensors t = make_tensors(open, problems[i], gathertune_workspace(plan));
+    tensors t = make_tensors(open, plan);
     execute(context, plan, stream, &t);
     SUCCEED(open->backend->synchronize(open->device, &error));
     check_tensors(&t);
@@ -114,9 +125,7 @@ typedef struct {
 static void *execute_often(void *argument) {
   executor *e = argument;
   for (int i = 0; i < 50; i++)
-    e->failed +=
-        gathertune_execute(e->plan, e->stream, POINTER(e->tensors.grad_output),
-                           POINTER(e->tensors.grad_input), POINTER(e->tensors.workspace)) != GATHERTUNE_OK;
+    e->failed += gathertune_execute(e->plan, e->stream, &e->tensors.buffers) != GATHERTUNE_OK;
   return NULL;
 }
 
@@ -128,8 +137,7 @@ static inline void execute_in_threads(gt_open_device *open, gathertune_context *
   executor executors[EXECUTORS];
   const gathertune_plan *plan = plan_of(context, PROBLEM);
   for (int i = 0; i < EXECUTORS; i++) {
-    executors[i] =
-        (executor){context, plan, stream, make_tensors(open, PROBLEM, gathertune_workspace(plan)), 0};
+    executors[i] = (executor){context, plan, stream, make_tensors(open, plan), 0};
   }
   for (int i = 0; i < EXECUTORS; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, execute_often, &executors[i]), 0);
@@ -146,7 +154,8 @@ static inline void execute_in_graph(gt_open_device *open, gathertune_context *co
   gt_error error = {0};
   gt_graph *graph;
   const gathertune_plan *plan = plan_of(context, PROBLEM);
-  tensors t = make_tensors(open, PROBLEM, gathertune_workspace(plan));
+  tensors t = make_tensors(open, plan);
+  gt_address result = t.memory[t.bench.n_inputs];
   unsigned char before[4];
   gt_status status = open->backend->capture ? open->backend->capture(open->device, &error) : GT_UNSUPPORTED;
   if (status == GT_UNSUPPORTED) {
@@ -155,7 +164,7 @@ static inline void execute_in_graph(gt_open_device *open, gathertune_context *co
   }
   execute(context, plan, stream, &t);
   SUCCEED(open->backend->captured(open->device, &graph, &error));
-  SUCCEED(open->backend->read(open->device, before, t.grad_input, sizeof before, &error));
+  SUCCEED(open->backend->read(open->device, before, result, sizeof before, &error));
   assert_int_equal(before[0] & before[1] & before[2] & before[3], 0xff);
   SUCCEED(open->backend->replay(open->device, graph, &error));
   SUCCEED(open->backend->synchronize(open->device, &error));

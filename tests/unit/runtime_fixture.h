@@ -20,6 +20,7 @@
 
 #define OPERATOR "upsample_bilinear2d_backward:"
 #define PROBLEM OPERATOR "n=2,c=3,in=6x5,out=12x10,dtype=f32"
+#define SAMPLER "grid_sampler_2d_backward:" // of several tensors
 #define CANONICAL PROBLEM ",layout=nchw,align_corners=0"
 
 typedef struct {

@@ -17,7 +17,7 @@ static void on_current_device(void (*body)(gt_open_device *open, gathertune_cont
 static void execute_on_the_default_stream(gt_open_device *open, gathertune_context *context, void *stream) {
   execute_several(open, context, stream);
   const gathertune_plan *plan = plan_of(context, PROBLEM);
-  tensors t = make_tensors(open, PROBLEM, gathertune_workspace(plan));
+  tensors t = make_tensors(open, plan);
   execute(context, plan, NULL, &t);
   wait_for_default_stream(open->device);
   check_tensors(&t);

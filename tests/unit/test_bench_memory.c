@@ -54,7 +54,7 @@ static gt_problem a_problem(void) {
 
 static gt_status open_bench(gt_open_device *open, gt_bench *bench, gt_error *error) {
   gt_problem problem = a_problem();
-  return gt_bench_open(open, &problem, NULL, bench, error);
+  return gt_bench_open(open, &problem, NULL, NULL, bench, error);
 }
 
 static void with_much_memory_slots_rotate(void **state) {

@@ -382,6 +382,42 @@ static void the_near_winner_may_split_the_same_outer_count_otherwise(void **stat
   gt_cache_close(cache);
 }
 
+static void the_near_winner_is_of_the_same_positions(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_fingerprint device = a_device();
+  static const struct {
+    const char *end, *near; // NULL: nothing
+  } cases[] = {{"n=4", "n=1"},
+               {"n=4,grid=random", "n=32,grid=random"},
+               {"n=32,grid=random", NULL}, // never the very problem
+               {"n=4,grid=smooth", NULL}};
+  static const char *const tuned[] = {"n=1", "n=32,grid=random", "n=4,grid=identity"};
+  gt_cache *cache = open_cache(f->path, GT_CACHE_WRITE);
+  for (size_t i = 0; i < 3 + sizeof cases / sizeof cases[0]; i++) {
+    gt_problem problem;
+    gt_winner got, put = a_winner("direct:block=256", NULL);
+    char *text = gt_print("grid_sampler_2d_backward:c=3,in=6x5,out=7x8,dtype=f32,%s", i < 3 ? tuned[i] : cases[i - 3].end);
+    assert_ok(gt_problem_parse(text, &problem, &error));
+    free(text);
+    if (i < 3) {
+      assert_ok(gt_cache_put_winner(cache, &device, &problem, &put, &error));
+    } else if (!cases[i - 3].near) {
+      assert_status(gt_cache_get_near_winner(cache, &device, &problem, false, &got, &error), NOT_FOUND);
+    } else {
+      assert_ok(gt_cache_get_near_winner(cache, &device, &problem, false, &got, &error));
+      text = gt_print("grid_sampler_2d_backward:c=3,in=6x5,out=7x8,dtype=f32,%s", cases[i - 3].near);
+      assert_ok(gt_problem_parse(text, &problem, &error));
+      free(text);
+      char expected[GT_PROBLEM_TEXT];
+      gt_problem_print(&problem, expected);
+      assert_string_equal(got.problem, expected);
+      gt_winner_free(&got);
+    }
+  }
+  gt_cache_close(cache);
+}
+
 static void list_winner(void *context, const gt_winner *winner) {
   listing *list = context;
   gt_error error = {0};
@@ -534,6 +570,7 @@ int main(void) {
       CASE(a_winner_comes_back_with_its_variant_and_code),
       CASE(a_replaced_winner_leaves_no_code_behind_but_shared_code_stays),
       CASE(the_near_winner_is_the_one_whose_outer_count_is_nearest_in_ratio),
+      CASE(the_near_winner_is_of_the_same_positions),
       CASE(the_near_winner_may_split_the_same_outer_count_otherwise),
       CASE(winners_are_visited_by_device_and_problem_and_a_visitor_may_visit),
       CASE(code_that_was_changed_is_noticed_and_mended_by_storing_it_again),

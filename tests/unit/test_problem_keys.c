@@ -37,6 +37,20 @@ static void a_problem_prints_the_keys_that_its_operator_has(void **state) {
           "problem: unknown key 'size' (n, c, in, out, dtype, layout, stride)");
 }
 
+static void a_grid_without_channels_is_refused_where_its_gradient_would_be_all_zero(void **state) {
+  (void)state;
+#define SAMPLER "grid_sampler_2d_backward:"
+  const char *rest = ",layout=nchw,interpolation=bilinear,padding=zeros,align_corners=0,want=input";
+  char *text = gt_print(SAMPLER "n=2,c=0,in=2x2,out=4x4,dtype=f32%s", rest);
+  canonical(text, text);
+  free(text);
+  refused(SAMPLER "n=2,c=0,in=2x2,out=4x4,dtype=f32",
+          "problem: key 'c': 0 channels, with which all of grad_grid is 0; want=input is legal");
+  canonical(SAMPLER "n=0,c=0,in=2x2,out=4x4,dtype=f32",
+            SAMPLER "n=0,c=0,in=2x2,out=4x4,dtype=f32,layout=nchw,interpolation=bilinear,padding=zeros,align_corners=0,want=both");
+#undef SAMPLER
+}
+
 #define POOL "avg_pool2d_backward:n=1,c=1,"
 
 static void a_pool_prints_its_defaults(void **state) {
@@ -185,6 +199,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_and_three_axes_have_as_many_sizes),
       cmocka_unit_test(a_problem_prints_the_keys_that_its_operator_has),
+      cmocka_unit_test(a_grid_without_channels_is_refused_where_its_gradient_would_be_all_zero),
       cmocka_unit_test(a_pool_prints_its_defaults),
       cmocka_unit_test(a_pool_has_the_sizes_that_follow_from_its_keys),
       cmocka_unit_test(illegal_values_of_a_pool_are_refused),

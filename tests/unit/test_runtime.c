@@ -1,6 +1,8 @@
 // The library on scripted devices: where plans come from, modes, and failures.
 #include "tests/unit/runtime_fixture.h"
 
+#include <stdbool.h>
+
 #define DEVICE "recorded:gpu.json"
 
 static void what_was_tuned_is_found_exactly_and_what_was_not_is_refused_with_a_way_out(void **state) {
@@ -19,7 +21,15 @@ static void what_was_tuned_is_found_exactly_and_what_was_not_is_refused_with_a_w
   assert_non_null(strchr(info.configuration, ':'));
   assert_true(info.expected_us >= 50 && info.expected_us <= 200 && info.reproducible);
   assert_int_equal(info.launches, 1);
-  assert_int_equal(info.grad_output_alignment, 16);
+  assert_int_equal(info.n_tensors, 2);
+  assert_string_equal(info.tensors[0].name, "grad_output");
+  assert_int_equal(info.tensors[0].bytes, 2 * 3 * 12 * 10 * 4);
+  assert_int_equal(info.tensors[0].alignment, 16);
+  assert_int_equal(info.tensors[0].is_result, 0);
+  assert_string_equal(info.tensors[1].name, "grad_input");
+  assert_int_equal(info.tensors[1].bytes, 2 * 3 * 6 * 5 * 4);
+  assert_int_equal(info.tensors[1].alignment, 16);
+  assert_int_equal(info.tensors[1].is_result, 1);
   // Nothing alike has code of its own here, and this mode makes none: the same answer each time.
   for (int i = 0; i < 2; i++)
     REFUSE(context, OPERATOR "n=1,c=1,in=4x4,out=9x9,dtype=f64", 0, NOT_FOUND, "gathertune tune");
@@ -56,9 +66,20 @@ static void an_empty_problem_has_a_plan_that_does_nothing(void **state) {
   const gathertune_plan *plan = plan_of(context, OPERATOR "n=0,c=3,in=6x5,out=12x10,dtype=f32");
   assert_int_equal(describe(plan).origin, GATHERTUNE_EMPTY);
   assert_string_equal(gathertune_origin_name(describe(plan).origin), "empty");
-  assert_int_equal(gathertune_execute(plan, NULL, NULL, NULL, NULL), GATHERTUNE_OK);
+  assert_int_equal(describe(plan).n_tensors, 2);
+  assert_int_equal(describe(plan).tensors[0].bytes, 0);
+  assert_int_equal(gathertune_execute(plan, NULL, &(gathertune_buffers){0}), GATHERTUNE_OK);
+  assert_int_equal(gathertune_execute(plan, NULL, NULL), GATHERTUNE_OK);
   gathertune_close(context);
 }
+
+// Executing with these buffers fails with one line that has the part.
+#define REFUSE_BUFFERS(context, plan, given, part)                                    \
+  do {                                                                                \
+    assert_int_equal(gathertune_execute(plan, NULL, given), GATHERTUNE_USAGE);        \
+    assert_has(gathertune_message(context), part);                                    \
+    assert_null(strchr(gathertune_message(context), '\n'));                           \
+  } while (0)
 
 static void bad_pointers_are_refused_before_anything_is_launched(void **state) {
   (void)state;
@@ -66,14 +87,87 @@ static void bad_pointers_are_refused_before_anything_is_launched(void **state) {
   tune(PROBLEM);
   gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
   const gathertune_plan *plan = plan_of(context, PROBLEM);
+  const gathertune_buffers good = {.grad_output = memory, .grad_input = memory + 512};
+  gathertune_buffers bad = good;
   assert_int_equal(gathertune_workspace(plan), 0);
-  assert_int_equal(gathertune_execute(plan, NULL, memory, memory + 512, NULL), GATHERTUNE_OK);
-  assert_int_equal(gathertune_execute(plan, NULL, NULL, memory, NULL), GATHERTUNE_USAGE);
-  assert_has(gathertune_message(context), "grad_output is NULL");
-  assert_int_equal(gathertune_execute(plan, NULL, memory, NULL, NULL), GATHERTUNE_USAGE);
-  assert_has(gathertune_message(context), "grad_input is NULL");
-  assert_int_equal(gathertune_execute(plan, NULL, memory + 8, memory + 512, NULL), GATHERTUNE_USAGE);
-  assert_has(gathertune_message(context), "multiples of 16");
+  assert_int_equal(gathertune_execute(plan, NULL, &good), GATHERTUNE_OK);
+  bad.grad_output = NULL;
+  REFUSE_BUFFERS(context, plan, &bad, "grad_output is NULL: the plan of " CANONICAL " needs 2880 bytes");
+  bad = good;
+  bad.grad_input = NULL;
+  REFUSE_BUFFERS(context, plan, &bad, "grad_input is NULL");
+  bad = good;
+  bad.grad_output = memory + 8;
+  REFUSE_BUFFERS(context, plan, &bad, "grad_output at ");
+  assert_has(gathertune_message(context), "multiple of 16 bytes");
+  bad = good;
+  bad.grad_input = memory + 4;
+  REFUSE_BUFFERS(context, plan, &bad, "grad_input at ");
+  REFUSE_BUFFERS(context, plan, NULL, "gathertune_buffers are NULL");
+  // What the problem has no use for is not looked at.
+  gathertune_buffers more = good;
+  more.input = more.grid = more.grad_grid = more.workspace = memory + 1;
+  assert_int_equal(gathertune_execute(plan, NULL, &more), GATHERTUNE_OK);
+  gathertune_close(context);
+}
+
+static void a_plan_names_all_its_tensors_and_refuses_each_that_is_missing(void **state) {
+  (void)state;
+  _Alignas(256) static char memory[4096];
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
+  static const struct {
+    const char *want, *names; // in order; results behind a colon
+  } cases[] = {{"both", "grad_output input grid :grad_input :grad_grid "},
+               {"input", "grad_output grid :grad_input "},
+               {"grid", "grad_output input grid :grad_grid "}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[200];
+    gt_buffer names = {0};
+    snprintf(text, sizeof text, SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f16,want=%s", cases[i].want);
+    const gathertune_plan *plan = plan_of(context, text);
+    gathertune_plan_info info = describe(plan);
+    gathertune_buffers buffers = {0};
+    buffers.workspace = memory;
+    for (int k = 0; k < info.n_tensors; k++) {
+      const gathertune_tensor *t = &info.tensors[k];
+      gt_buffer_print(&names, "%s%s ", t->is_result ? ":" : "", t->name);
+      bool of_grid = strstr(t->name, "grid"), of_output = strcmp(t->name, "grad_output") == 0;
+      assert_int_equal(t->bytes, 2 * (of_grid ? 7 * 8 * 2 : of_output ? 3 * 7 * 8 : 3 * 6 * 5) * 2);
+      assert_int_equal(t->alignment, 16);
+      memcpy((char *)&buffers + t->offset, &(void *){memory + 16 * k}, sizeof(void *));
+    }
+    assert_string_equal(names.data, cases[i].names);
+    assert_int_equal(gathertune_execute(plan, NULL, &buffers), GATHERTUNE_OK);
+    for (int k = 0; k < info.n_tensors; k++) {
+      const gathertune_tensor *t = &info.tensors[k];
+      for (int misaligned = 0; misaligned < 2; misaligned++) {
+        gathertune_buffers bad = buffers;
+        gt_buffer part = {0};
+        memcpy((char *)&bad + t->offset, &(void *){misaligned ? memory + 2 : NULL}, sizeof(void *));
+        gt_buffer_print(&part, "%s %s", t->name, misaligned ? "at " : "is NULL");
+        REFUSE_BUFFERS(context, plan, &bad, part.data);
+        gt_buffer_free(&part);
+      }
+    }
+    gt_buffer_free(&names);
+  }
+  gathertune_close(context);
+}
+
+static void a_workspace_is_refused_only_where_it_is_needed(void **state) {
+  (void)state;
+  _Alignas(256) static char memory[1024];
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
+  const gathertune_plan *plan = plan_of(context, "_upsample_bicubic2d_aa_backward:n=1,c=2,in=24x24,out=40x64,dtype=f32");
+  gathertune_buffers buffers = {.grad_output = memory, .grad_input = memory + 512, .workspace = memory + 256};
+  assert_true(gathertune_workspace(plan) > 0); // between the passes
+  assert_int_equal(describe(plan).n_tensors, 2);
+  assert_int_equal(gathertune_execute(plan, NULL, &buffers), GATHERTUNE_OK);
+  buffers.workspace = NULL;
+  REFUSE_BUFFERS(context, plan, &buffers, "workspace is NULL");
+  buffers.workspace = memory + 64;
+  REFUSE_BUFFERS(context, plan, &buffers, "workspace at ");
+  assert_has(gathertune_message(context), "multiple of 256 bytes");
   gathertune_close(context);
 }
 
@@ -87,7 +181,7 @@ static void strides_say_how_grad_output_is_aligned(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char text[200];
     snprintf(text, sizeof text, OPERATOR "n=2,c=3,in=6x5,out=12x10,dtype=f16,stride=%s", cases[i].stride);
-    assert_int_equal(describe(plan_of(context, text)).grad_output_alignment, cases[i].bytes);
+    assert_int_equal(describe(plan_of(context, text)).tensors[0].alignment, cases[i].bytes);
   }
   gathertune_close(context);
 }
@@ -156,6 +250,52 @@ static void tuning_on_first_use_keeps_its_result(void **state) {
   gathertune_close(context);
   context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
   assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_EXACT);
+  gathertune_close(context);
+}
+
+#define RANDOM SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32,grid=random"
+
+static void tune_sampler(const char *problem) {
+  shell("\"$GATHERTUNE_PROGRAM\" tune '%s' --device " DEVICE " --families grid_scatter --budget 2 >/dev/null 2>&1", problem);
+}
+
+static void positions_that_were_not_tuned_take_the_kernels_of_others(void **state) {
+  (void)state;
+  tune_sampler(RANDOM);
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  gathertune_plan_info tuned = describe(plan_of(context, RANDOM));
+  assert_int_equal(tuned.origin, GATHERTUNE_EXACT);
+  static const char *const others[] = {"n=2,", "n=5,", "n=2,grid=smooth,"};
+  for (int i = 0; i < 3; i++) {
+    char text[200];
+    snprintf(text, sizeof text, SAMPLER "%sc=3,in=6x5,out=7x8,dtype=f32", others[i]);
+    gathertune_plan_info info = describe(plan_of(context, text)); // this mode compiles nothing
+    assert_int_equal(info.origin, GATHERTUNE_NEAR);
+    assert_string_equal(info.from_problem, tuned.problem);
+    assert_string_equal(info.configuration, tuned.configuration);
+  }
+  REFUSE(context, SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32,padding=border", 0, NOT_FOUND, "gathertune tune");
+  gathertune_close(context);
+}
+
+static void tuning_on_first_use_tunes_each_kind_of_positions(void **state) {
+  (void)state;
+  static const struct {
+    const char *problem;
+    int tunes;
+  } steps[] = {{RANDOM, 1}, {SAMPLER "n=9,c=3,in=6x5,out=7x8,dtype=f32,grid=random", 0}, {SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32", 1}};
+  write_text("program", "#!/bin/sh\necho x >>calls\nexec \"$REAL\" \"$@\" --families grid_scatter\n");
+  chmod("program", 0700);
+  setenv("REAL", getenv("GATHERTUNE_PROGRAM"), 1);
+  setenv("GATHERTUNE_PROGRAM", "./program", 1);
+  int calls = 0;
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_TUNE);
+  for (int i = 0; i < 3; i++) {
+    gathertune_plan_info info = describe(plan_of(context, steps[i].problem));
+    calls += steps[i].tunes;
+    assert_int_equal(info.origin, steps[i].tunes ? GATHERTUNE_EXACT : GATHERTUNE_NEAR);
+    shell("test $(wc -l <calls) -eq %d", calls);
+  }
   gathertune_close(context);
 }
 
@@ -347,11 +487,15 @@ int main(void) {
       CASE(texts_of_one_problem_give_one_plan_and_other_batches_the_same_kernels),
       CASE(an_empty_problem_has_a_plan_that_does_nothing),
       CASE(bad_pointers_are_refused_before_anything_is_launched),
+      CASE(a_plan_names_all_its_tensors_and_refuses_each_that_is_missing),
+      CASE(a_workspace_is_refused_only_where_it_is_needed),
       CASE(strides_say_how_grad_output_is_aligned),
       CASE(compiling_makes_the_default_and_keeps_it_for_programs_that_only_look_up),
       CASE(another_shape_takes_a_configuration_of_problems_alike_when_it_may_compile),
       CASE(a_compiler_that_crashes_or_refuses_costs_its_request),
       CASE(tuning_on_first_use_keeps_its_result),
+      CASE(positions_that_were_not_tuned_take_the_kernels_of_others),
+      CASE(tuning_on_first_use_tunes_each_kind_of_positions),
       CASE(where_tuning_fails_the_next_best_is_compiled),
       CASE(code_that_others_may_have_written_is_taken_only_by_name),
       CASE(damaged_code_is_never_loaded),

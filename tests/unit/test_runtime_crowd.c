@@ -22,6 +22,7 @@ typedef struct {
 
 static void *ask(void *argument) {
   _Alignas(16) char memory[64];
+  const gathertune_buffers buffers = {.grad_output = memory, .grad_input = memory + 32};
   asker *a = argument;
   for (int round = 0; round < ROUNDS; round++) {
     char text[200];
@@ -31,7 +32,7 @@ static void *ask(void *argument) {
     if (gathertune_get_plan(a->context, text, 0, &plan) != GATHERTUNE_OK) a->bad++;
     if (a->plans[which] && a->plans[which] != plan) a->bad++;
     a->plans[which] = plan;
-    if (round % 100 == 0 && gathertune_execute(plan, NULL, memory, memory + 32, NULL) != GATHERTUNE_OK)
+    if (round % 100 == 0 && gathertune_execute(plan, NULL, &buffers) != GATHERTUNE_OK)
       a->bad++;
     // Each thread's failures are its own.
     if (round % 100 == 1) {

@@ -44,9 +44,35 @@ static void what_first_use_tuned_computes_right(void **state) {
   gathertune_context *context = attach(&open, GATHERTUNE_MODE_TUNE);
   const gathertune_plan *plan = plan_of(context, PROBLEM);
   assert_int_equal(describe(plan).origin, GATHERTUNE_EXACT);
-  tensors t = make_tensors(&open, PROBLEM, gathertune_workspace(plan));
+  tensors t = make_tensors(&open, plan);
   execute(context, plan, NULL, &t);
   gt_error error = {0};
+  SUCCEED(open.backend->synchronize(open.device, &error));
+  check_tensors(&t);
+  gathertune_close(context);
+  gt_device_close(&open);
+}
+
+// Of several tensors, launches and a workspace, and in LOOKUP mode for positions that were not tuned.
+static void what_was_tuned_for_a_grid_computes_right_at_other_positions(void **state) {
+  (void)state;
+  gt_open_device open;
+  gt_error error = {0};
+  gathertune_context *context = attach(&open, GATHERTUNE_MODE_LOOKUP);
+  gathertune_close(context);
+  shell("\"$GATHERTUNE_PROGRAM\" tune '" SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f16,grid=random' --device opencl:0 "
+        "--families grid_scatter --budget 1 --batch-us 10 >/dev/null 2>&1");
+  gt_device_close(&open);
+  context = attach(&open, GATHERTUNE_MODE_LOOKUP);
+  const gathertune_plan *plan = plan_of(context, SAMPLER "n=5,c=3,in=6x5,out=7x8,dtype=f16,grid=smooth");
+  gathertune_plan_info info = describe(plan);
+  assert_int_equal(info.origin, GATHERTUNE_NEAR);
+  assert_has(info.from_problem, "grid=random");
+  assert_int_equal(info.n_tensors, 5);
+  assert_int_equal(info.launches, 3); // zeros, additions in float, rounding
+  assert_true(info.workspace_bytes > 0);
+  tensors t = make_tensors(&open, plan);
+  execute(context, plan, NULL, &t);
   SUCCEED(open.backend->synchronize(open.device, &error));
   check_tensors(&t);
   gathertune_close(context);
@@ -90,6 +116,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(results_on_the_programs_queue_are_right), CASE(threads_may_execute_one_plan_at_once),
       CASE(what_first_use_tuned_computes_right),     CASE(a_device_by_name_has_a_queue_of_its_own),
+      CASE(what_was_tuned_for_a_grid_computes_right_at_other_positions),
       CASE(a_queue_out_of_order_is_refused),
   };
   return cmocka_run_group_tests_name("runtime on OpenCL", tests, NULL, NULL);

@@ -1,0 +1,161 @@
+// The order in which a program is given what is known of a problem.
+#include "tests/unit/cache_fixture.h"
+
+#include "device/device.h"
+#include "runtime/lookup.h"
+
+#define SAMPLER "grid_sampler_2d_backward:c=3,in=6x5,out=7x8,dtype=f32,"
+#define UPSAMPLE "upsample_bilinear2d_backward:c=3,in=6x5,out=12x10,dtype=f32,"
+
+static gt_problem parse(const char *text) {
+  gt_problem problem;
+  gt_error error = {0};
+  assert_ok(gt_problem_parse(text, &problem, &error));
+  return problem;
+}
+
+// Caches over each other, with winners whose configurations are numbered.
+typedef struct {
+  char *paths[2];
+  gt_layers layers;
+  gt_finder *finder;
+} caches;
+
+static void put(const char *path, const char *text, int number) {
+  gt_error error = {0};
+  gt_fingerprint device = a_device();
+  gt_problem problem = parse(text);
+  char *configuration = gt_print("direct:at=%d", number);
+  gt_winner winner = a_winner(configuration, NULL);
+  gt_cache *cache = open_cache(path, GT_CACHE_WRITE);
+  assert_ok(gt_cache_put_winner(cache, &device, &problem, &winner, &error));
+  gt_cache_close(cache);
+  free(configuration);
+}
+
+static caches make_caches(const fixture *f) {
+  return (caches){.paths = {gt_print("%s/lower.db", f->folder), gt_print("%s/upper.db", f->folder)}};
+}
+
+static void open_caches(caches *c) {
+  gt_error error = {0};
+  gt_fingerprint device = a_device();
+  const gt_layers_options options = {.caches = (const char *const *)c->paths, .n_caches = 2};
+  assert_ok(gt_layers_open(&options, &c->layers, &error));
+  c->finder = gt_finder_open(&c->layers, &device, NULL);
+}
+
+static void close_caches(caches *c) {
+  gt_finder_close(c->finder);
+  gt_layers_close(&c->layers);
+  for (int i = 0; i < 2; i++) free(c->paths[i]);
+}
+
+// All answers for the problem, in order: their numbers, `=` behind what was tuned for exactly this.
+static void assert_answers(const caches *c, const char *text, const char *expected) {
+  gt_problem problem = parse(text);
+  const gt_find_options options = {0};
+  gt_place place = {0};
+  gt_found found;
+  gt_buffer answers = {0};
+  while (gt_find_next(c->finder, &problem, &options, &place, &found, NULL) == GT_OK) {
+    assert_false(found.rendered);
+    gt_buffer_print(&answers, "%s%s ", strrchr(found.winner.variant.configuration, '=') + 1,
+                    found.origin == GT_ORIGIN_EXACT ? "=" : "");
+    gt_found_free(&found);
+  }
+  assert_string_equal(answers.data ? answers.data : "", expected);
+  gt_buffer_free(&answers);
+}
+
+static void other_positions_come_last_and_those_of_no_kind_first_among_them(void **state) {
+  caches c = make_caches(*state);
+  put(c.paths[0], SAMPLER "n=2", 1);
+  put(c.paths[0], SAMPLER "n=8", 2);
+  put(c.paths[0], SAMPLER "n=2,grid=random", 3);
+  put(c.paths[0], SAMPLER "n=64,grid=random", 4);
+  put(c.paths[0], SAMPLER "n=2,grid=identity", 5);
+  put(c.paths[1], SAMPLER "n=2,grid=contended", 6); // in a cache that goes before the other one
+  put(c.paths[1], SAMPLER "n=2,grid=random,padding=border", 7); // other kernels
+  put(c.paths[1], UPSAMPLE "n=2", 8);
+  open_caches(&c);
+  assert_answers(&c, SAMPLER "n=2,grid=random", "3= 4 1 2 5 6 ");
+  assert_answers(&c, SAMPLER "n=64,grid=random", "4= 3 2 5 6 ");
+  assert_answers(&c, SAMPLER "n=2", "1= 2 3 4 5 6 ");
+  assert_answers(&c, SAMPLER "n=2,grid=smooth", "1 2 3 4 5 6 ");
+  assert_answers(&c, SAMPLER "n=2,grid=contended", "6= 1 2 3 4 5 ");
+  assert_answers(&c, SAMPLER "n=2,padding=border", "7 ");
+  assert_answers(&c, SAMPLER "n=2,padding=reflection", "");
+  close_caches(&c);
+}
+
+static void the_nearest_outer_count_is_taken_of_each_kind_of_positions(void **state) {
+  caches c = make_caches(*state);
+  put(c.paths[0], SAMPLER "n=1,grid=smooth", 1);
+  put(c.paths[0], SAMPLER "n=100,grid=smooth", 2);
+  put(c.paths[0], SAMPLER "n=90,grid=identity", 3);
+  open_caches(&c);
+  assert_answers(&c, SAMPLER "n=80,grid=smooth", "2 3 ");
+  assert_answers(&c, SAMPLER "n=3,grid=identity", "3 1 ");
+  assert_answers(&c, SAMPLER "n=1", "1 2 3 "); // n=1 of smooth is this very problem but for its positions
+  close_caches(&c);
+}
+
+static void operators_without_positions_are_found_as_ever(void **state) {
+  caches c = make_caches(*state);
+  put(c.paths[0], UPSAMPLE "n=2", 1);
+  put(c.paths[1], UPSAMPLE "n=2", 2);
+  put(c.paths[0], UPSAMPLE "n=3", 3);
+  put(c.paths[1], SAMPLER "n=2", 4);
+  open_caches(&c);
+  assert_answers(&c, UPSAMPLE "n=2", "2= 1= 3 ");
+  assert_answers(&c, UPSAMPLE "n=5", "2 3 ");
+  close_caches(&c);
+}
+
+static void a_default_that_is_not_reproducible_is_refused_where_that_is_asked_for(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_open_device open;
+  gt_layers layers = {0};
+  // Templates whose only gradients of grids are sums by atomic additions.
+  char *command = gt_print("cp -r templates '%s/t' && rm -f '%s'/t/grid_bin.* && echo '{}' >'%s/gpu.json'", f->folder,
+                           f->folder, f->folder),
+       *templates = gt_print("%s/t", f->folder), *device = gt_print("recorded:%s/gpu.json", f->folder);
+  assert_int_equal(system(command), 0);
+  assert_ok(gt_device_open(device, &open, &error));
+  gt_finder *finder = gt_finder_open(&layers, &open.fingerprint, templates);
+  static const char *const problems[] = {SAMPLER "n=2", UPSAMPLE "n=2"};
+  for (int i = 0; i < 2; i++)
+    for (int deterministic = 0; deterministic < 2; deterministic++) {
+      gt_problem problem = parse(problems[i]);
+      const gt_find_options options = {.deterministic = deterministic};
+      gt_place place = {0};
+      gt_found found;
+      gt_status status = gt_find_next(finder, &problem, &options, &place, &found, &error);
+      if (i == 0 && deterministic) {
+        assert_status(status, UNSUPPORTED);
+        assert_non_null(strstr(error.text, "grid_scatter"));
+      } else {
+        assert_ok(status);
+        assert_int_equal(found.origin, GT_ORIGIN_DEFAULT);
+        assert_int_equal(found.variant.reproducible, i == 1);
+      }
+      gt_found_free(&found);
+    }
+  gt_finder_close(finder);
+  gt_device_close(&open);
+  free(command);
+  free(templates);
+  free(device);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      CASE(other_positions_come_last_and_those_of_no_kind_first_among_them),
+      CASE(the_nearest_outer_count_is_taken_of_each_kind_of_positions),
+      CASE(operators_without_positions_are_found_as_ever),
+      CASE(a_default_that_is_not_reproducible_is_refused_where_that_is_asked_for),
+  };
+  return cmocka_run_group_tests_name("lookup", tests, NULL, NULL);
+}

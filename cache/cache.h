@@ -32,8 +32,8 @@ gt_status gt_cache_make_folders(const char *path, gt_error *error);
 // GT_CORRUPT: not an SQLite file, or an SQLite file of something else (application_id); it is left as it is.
 // A file of an older version becomes the present one when it is opened for writing; opened for reading it stays
 // as it is, and is read as it was at that moment. GT_NEWER_SCHEMA: made by a newer version. GT_IO: cannot be opened or written, with the reason.
-// Where the file cannot be locked for reading within two seconds (as on a network file system without locks) it is read as one that
-// nobody changes.
+// Where the file cannot be locked for reading within two seconds, or its file system cannot lock at all (as NFS without a lock
+// daemon), it is read as one that nobody changes; the latter is GT_IO for writing.
 gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **cache, gt_error *error);
 void gt_cache_close(gt_cache *cache); // harmless on NULL
 const char *gt_cache_path(const gt_cache *cache);

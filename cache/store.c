@@ -254,6 +254,30 @@ static bool is_locked(int code) {
          code == SQLITE_IOERR_LOCK || code == SQLITE_IOERR_RDLOCK || code == SQLITE_IOERR_CHECKRESERVEDLOCK;
 }
 
+// Whether the file system cannot lock the file at all, as NFS without a lock daemon. SQLite takes that for a file that
+// is in use, would wait for its turn, and keeps no system error for it: that of its last call is still there. *reason:
+// strerror's.
+static bool is_without_locks(const gt_cache *cache, int *reason) {
+  sqlite3_file *file = NULL;
+  if (cache->mode == GT_CACHE_IMMUTABLE ||
+      sqlite3_file_control(cache->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file ||
+      !file->pMethods)
+    return false;
+  errno = 0;
+  int code = file->pMethods->xLock(file, SQLITE_LOCK_SHARED);
+  *reason = errno;
+  if (code == SQLITE_OK) (void)file->pMethods->xUnlock(file, SQLITE_LOCK_NONE);
+  return code != SQLITE_OK && (*reason == ENOLCK || *reason == ENOSYS || *reason == EOPNOTSUPP);
+}
+
+static gt_status refuse_without_locks(gt_cache *cache, int reason, gt_error *error) {
+  cache->failure = SQLITE_IOERR_LOCK;
+  return gt_fail(error, GT_IO,
+                 "%s: cannot be locked: %s: writing it needs locks, which its file system does not have: name a "
+                 "cache on another file system with --cache or GATHERTUNE_CACHE",
+                 cache->path, strerror(reason));
+}
+
 gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result, gt_error *error) {
   *result = NULL;
   if (!path || !path[0]) return gt_fail(error, GT_USAGE, "the cache's path is empty");
@@ -267,6 +291,12 @@ gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result,
   if (status != GT_OK) goto done;
 
   int code = connect_to(path, mode, &cache->db);
+  int reason;
+  if (code == SQLITE_OK && is_without_locks(cache, &reason)) {
+    status = refuse_without_locks(cache, reason, error);
+    if (mode == GT_CACHE_WRITE && empty) unlink(path); // that was just made
+    goto done;
+  }
   if (code == SQLITE_OK) code = gt_store_distrust(cache->db);
   if (code == SQLITE_OK && mode == GT_CACHE_WRITE)
     code = sqlite3_exec(cache->db,

@@ -437,7 +437,7 @@ int gt_command_tune(int argc, char **argv) {
                 "--retry, --warm and --config");
     return 2;
   }
-  s.limits.compile_jobs = s.compile_jobs > 0 ? (int)s.compile_jobs : gt_workshop_compile_jobs();
+  s.limits.compile_jobs = s.compile_jobs > 0 ? (int)s.compile_jobs : gt_workshop_compile_jobs(1);
   if (s.budget > 1000000000) s.budget = 1000000000;
   if (s.budget) s.tune.budget = (int)s.budget;
   if (s.seed) s.tune.seed = (uint64_t)s.seed;

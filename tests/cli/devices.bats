@@ -42,12 +42,12 @@ load helpers
 }
 
 @test "tune --device all takes what is found, and checks on each device" {
-  export GFX942_DEVICES=3 # of the emulated machine
-  gt tune --device all --families direct --budget 2 $SHORT --json "$P" "${P/n=2/n=3}" "${P/n=2/n=4}" "${P/n=2/n=5}"
+  export GFX942_DEVICES=2 # of the emulated machine
+  gt tune --device all --families direct --budget 1 $SHORT --json "$P" "${P/n=2/n=3}"
   works
-  json '.problems | length >= 4 and all(.status == "OK" and .failed == 0 and .best_us > 0)'
+  json '.problems | length >= 2 and all(.status == "OK" and .failed == 0 and .best_us > 0)'
   [[ $DEVICE == hip:0 && $GATHERTUNE == */gfx942/* ]] || return 0 # a real machine has what it has
-  json '(.devices | map(.name)) == ["hip:0", "hip:1", "hip:2"] and (.devices | map(.problems) | all(. > 0))'
-  json '(.devices | map(.fingerprint.pci_id) | unique | length) == 3'
-  gathertune list --json | jq -e '.winners | length == 4' >/dev/null
+  json '(.devices | map(.name)) == ["hip:0", "hip:1"] and (.devices | map(.problems)) == [1, 1]'
+  json '(.devices | map(.fingerprint.pci_id) | unique | length) == 2'
+  gathertune list --json | jq -e '.winners | length == 2' >/dev/null
 }

@@ -200,6 +200,7 @@ static void *work(void *argument) {
   pthread_mutex_lock(&run->lock);
   device->error.status = status;
   if (status == GT_OK) {
+    *device->error.text = 0; // of a first attempt
     device->fingerprint = *gt_workshop_fingerprint(device->workshop);
     // A recorded device's name is a path, which the resolved name may not hold in full.
     if (strncmp(device->name, "recorded:", 9) != 0) {

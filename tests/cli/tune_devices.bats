@@ -68,7 +68,7 @@ wait_for_journals() {
   gt tune --suite suite.txt --device recorded:a.json,recorded:other.json $SPACE --json
   works
   json '.problems | length == 4 and (map([.device, .problem]) | unique | length) == 4 and all(.status == "OK")'
-  gathertune list --json | jq -e '[.winners[] | .device] | group_by(.) | map(length) == [2, 2]' >/dev/null
+  gathertune list --json | jq -e '[.winners[] | .model] | group_by(.) | map(length) == [2, 2]' >/dev/null
   gt tune --suite suite.txt --device recorded:a.json,recorded:other.json $SPACE
   works
   said "Recorded GPU (recorded:a.json, "

@@ -343,12 +343,25 @@ int gt_store_recover(const gt_cache *cache) {
   return code;
 }
 
+void gt_cache_take_turns(gt_cache *cache, pthread_mutex_t *turn) {
+  cache->turn = turn;
+}
+
+static void pass_turn(gt_cache *cache) {
+  if (cache->has_turn) pthread_mutex_unlock(cache->turn);
+  cache->has_turn = false;
+}
+
 gt_status gt_store_begin(gt_cache *cache, gt_error *error) {
   if (cache->mode != GT_CACHE_WRITE) return gt_fail(error, GT_IO, "%s: opened for reading only", cache->path);
   if (cache->several) return GT_OK;
+  if (cache->turn) pthread_mutex_lock(cache->turn);
+  cache->has_turn = cache->turn;
   // Immediate: two writers that both began by reading could not wait for each other.
   int code = sqlite3_exec(cache->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-  return code == SQLITE_OK ? GT_OK : gt_store_fail(cache, code, "writing", error);
+  if (code == SQLITE_OK) return GT_OK;
+  pass_turn(cache);
+  return gt_store_fail(cache, code, "writing", error);
 }
 
 gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error) {
@@ -360,6 +373,7 @@ gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error) {
   // A full disk, for one, has ended the transaction already.
   if (status != GT_OK && !sqlite3_get_autocommit(cache->db))
     sqlite3_exec(cache->db, "ROLLBACK", NULL, NULL, NULL);
+  pass_turn(cache);
   return status;
 }
 

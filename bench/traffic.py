@@ -89,7 +89,7 @@ def main():
     rows, failures = [], 0
     for suite in options.suite or ["bench/first_light.txt"]:
         with open(suite) as file:
-            problems = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+            problems = [line.split()[0] for line in file if line.strip() and not line.startswith("#")]
         for problem in problems:
             small = reduced(problem, options.bytes)
             print(f"\n{small}\n{'lanes':>8} {'waves':>8} {'blocks':>8} {'dies':>8}  configuration")

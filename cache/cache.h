@@ -3,6 +3,7 @@
 #ifndef GT_CACHE_CACHE_H
 #define GT_CACHE_CACHE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,11 +33,14 @@ gt_status gt_cache_make_folders(const char *path, gt_error *error);
 // GT_CORRUPT: not an SQLite file, or an SQLite file of something else (application_id); it is left as it is.
 // A file of an older version becomes the present one when it is opened for writing; opened for reading it stays
 // as it is, and is read as it was at that moment. GT_NEWER_SCHEMA: made by a newer version. GT_IO: cannot be opened or written, with the reason.
-// Where the file cannot be locked for reading within two seconds (as on a network file system without locks) it is read as one that
-// nobody changes.
+// Where the file cannot be locked for reading within two seconds, or its file system cannot lock at all (as NFS without a lock
+// daemon), it is read as one that nobody changes; the latter is GT_IO for writing.
 gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **cache, gt_error *error);
 void gt_cache_close(gt_cache *cache); // harmless on NULL
 const char *gt_cache_path(const gt_cache *cache);
+// For several connections to one file in the threads of a process: changes are made while `turn` (borrowed) is held. SQLite
+// alone lets writers wait by trying again and again, which some of many would do for too long.
+void gt_cache_take_turns(gt_cache *cache, pthread_mutex_t *turn);
 
 // X(enumerator suffix, name in the database, what it means)
 #define GT_OUTCOME_LIST(X)                                                                                   \
@@ -117,6 +121,9 @@ gt_status gt_cache_put_trial(gt_cache *cache, const gt_fingerprint *device, cons
 // The stored trial of a configuration on this very device and software (driver, compiler), or GT_NOT_FOUND.
 gt_status gt_cache_get_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                              const char *configuration, gt_trial *trial, gt_error *error);
+// How many trials of a problem are stored of this very device and software.
+gt_status gt_cache_count_trials(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                size_t *count, gt_error *error);
 // Calls `visit` for every trial of the problem on this GPU model, in the order of their configurations' text.
 gt_status gt_cache_each_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                               void (*visit)(void *context, const gt_trial *trial), void *context,

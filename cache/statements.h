@@ -65,6 +65,7 @@
                "clock_mhz = excluded.clock_mhz, memory_clock_mhz = excluded.memory_clock_mhz")            \
   X(GET_TRIAL, "SELECT " GT_TRIAL_COLUMNS " FROM trial t WHERE t.device = :device "                       \
                "AND t.problem = :problem AND t.configuration = :configuration")                           \
+  X(COUNT_TRIALS, "SELECT count(*) FROM trial WHERE device = :device AND problem = :problem")              \
   X(EACH_TRIAL, "SELECT " GT_TRIAL_COLUMNS " FROM trial t JOIN device d ON d.id = t.device "              \
                 "WHERE d.model = :model AND t.problem = :problem ORDER BY t.configuration, t.id")         \
   X(EACH_STORED_TRIAL, "SELECT " GT_TRIAL_COLUMNS ", p.text AS problem, " GT_MODEL_TEXT " AS model "      \

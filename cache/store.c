@@ -254,6 +254,30 @@ static bool is_locked(int code) {
          code == SQLITE_IOERR_LOCK || code == SQLITE_IOERR_RDLOCK || code == SQLITE_IOERR_CHECKRESERVEDLOCK;
 }
 
+// Whether the file system cannot lock the file at all, as NFS without a lock daemon. SQLite takes that for a file that
+// is in use, would wait for its turn, and keeps no system error for it: that of its last call is still there. *reason:
+// strerror's.
+static bool is_without_locks(const gt_cache *cache, int *reason) {
+  sqlite3_file *file = NULL;
+  if (cache->mode == GT_CACHE_IMMUTABLE ||
+      sqlite3_file_control(cache->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file ||
+      !file->pMethods)
+    return false;
+  errno = 0;
+  int code = file->pMethods->xLock(file, SQLITE_LOCK_SHARED);
+  *reason = errno;
+  if (code == SQLITE_OK) (void)file->pMethods->xUnlock(file, SQLITE_LOCK_NONE);
+  return code != SQLITE_OK && (*reason == ENOLCK || *reason == ENOSYS || *reason == EOPNOTSUPP);
+}
+
+static gt_status refuse_without_locks(gt_cache *cache, int reason, gt_error *error) {
+  cache->failure = SQLITE_IOERR_LOCK;
+  return gt_fail(error, GT_IO,
+                 "%s: cannot be locked: %s: writing it needs locks, which its file system does not have: name a "
+                 "cache on another file system with --cache or GATHERTUNE_CACHE",
+                 cache->path, strerror(reason));
+}
+
 gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result, gt_error *error) {
   *result = NULL;
   if (!path || !path[0]) return gt_fail(error, GT_USAGE, "the cache's path is empty");
@@ -267,6 +291,12 @@ gt_status gt_cache_open(const char *path, gt_cache_mode mode, gt_cache **result,
   if (status != GT_OK) goto done;
 
   int code = connect_to(path, mode, &cache->db);
+  int reason;
+  if (code == SQLITE_OK && is_without_locks(cache, &reason)) {
+    status = refuse_without_locks(cache, reason, error);
+    if (mode == GT_CACHE_WRITE && empty) unlink(path); // that was just made
+    goto done;
+  }
   if (code == SQLITE_OK) code = gt_store_distrust(cache->db);
   if (code == SQLITE_OK && mode == GT_CACHE_WRITE)
     code = sqlite3_exec(cache->db,
@@ -313,12 +343,25 @@ int gt_store_recover(const gt_cache *cache) {
   return code;
 }
 
+void gt_cache_take_turns(gt_cache *cache, pthread_mutex_t *turn) {
+  cache->turn = turn;
+}
+
+static void pass_turn(gt_cache *cache) {
+  if (cache->has_turn) pthread_mutex_unlock(cache->turn);
+  cache->has_turn = false;
+}
+
 gt_status gt_store_begin(gt_cache *cache, gt_error *error) {
   if (cache->mode != GT_CACHE_WRITE) return gt_fail(error, GT_IO, "%s: opened for reading only", cache->path);
   if (cache->several) return GT_OK;
+  if (cache->turn) pthread_mutex_lock(cache->turn);
+  cache->has_turn = cache->turn;
   // Immediate: two writers that both began by reading could not wait for each other.
   int code = sqlite3_exec(cache->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-  return code == SQLITE_OK ? GT_OK : gt_store_fail(cache, code, "writing", error);
+  if (code == SQLITE_OK) return GT_OK;
+  pass_turn(cache);
+  return gt_store_fail(cache, code, "writing", error);
 }
 
 gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error) {
@@ -330,6 +373,7 @@ gt_status gt_store_end(gt_cache *cache, gt_status status, gt_error *error) {
   // A full disk, for one, has ended the transaction already.
   if (status != GT_OK && !sqlite3_get_autocommit(cache->db))
     sqlite3_exec(cache->db, "ROLLBACK", NULL, NULL, NULL);
+  pass_turn(cache);
   return status;
 }
 

@@ -2,6 +2,7 @@
 #ifndef GT_CACHE_STORE_H
 #define GT_CACHE_STORE_H
 
+#include <pthread.h>
 #include <sqlite3.h>
 
 #include "cache/cache.h"
@@ -18,6 +19,8 @@ struct gt_cache {
   gt_cache_mode mode;
   int failure; // last SQLite error that was told
   bool several; // within gt_cache_begin and gt_cache_end
+  pthread_mutex_t *turn; // of the process's writers; NULL: there is one
+  bool has_turn;
   sqlite3_stmt *statements[GT_SQL_COUNT_OF_STATEMENTS];
 };
 

@@ -201,6 +201,23 @@ gt_status gt_cache_get_trial(gt_cache *cache, const gt_fingerprint *device, cons
   return status;
 }
 
+gt_status gt_cache_count_trials(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                size_t *count, gt_error *error) {
+  *count = 0;
+  int64_t device_id, problem_id;
+  gt_status status = find_keys(cache, device, problem, false, &device_id, &problem_id, error);
+  if (status != GT_OK) return status == GT_NOT_FOUND ? GT_OK : status;
+  gt_query query = gt_query_begin(cache, GT_SQL_COUNT_TRIALS);
+  gt_bind_int(&query, ":device", device_id);
+  gt_bind_int(&query, ":problem", problem_id);
+  bool row;
+  status = gt_query_step(&query, &row, error);
+  if (status == GT_OK && row) *count = (size_t)gt_column_int(&query, 0, INT64_MAX);
+  if (status == GT_OK) status = gt_query_check(&query, error);
+  gt_query_end(&query);
+  return status;
+}
+
 gt_status gt_cache_each_trial(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                               void (*visit)(void *context, const gt_trial *trial), void *context,
                               gt_error *error) {

@@ -45,7 +45,12 @@ static void print_option(const gt_option *option) {
   int length = option->letter ? snprintf(left, sizeof left, "  -%c, --%s", option->letter, option->name)
                               : snprintf(left, sizeof left, "      --%s", option->name);
   if (option->argument) snprintf(left + length, sizeof left - (size_t)length, " %s", option->argument);
-  printf("%-*s  %s\n", HELP_COLUMN, left, option->help);
+  printf("%-*s  ", HELP_COLUMN, left);
+  for (const char *c = option->help; *c; c++) {
+    putchar(*c);
+    if (*c == '\n') printf("%*s", HELP_COLUMN + 2, ""); // further lines stand below the first
+  }
+  putchar('\n');
 }
 
 static void print_help(const gt_usage *usage) {

@@ -2,100 +2,66 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
-#include "cli/command.h"
 
-enum { BAR = 24, LINES = 10 };                  // characters; plain lines per problem
-static const double seconds_between_bars = 0.1; // often enough to look alive
-static const double seconds_between_lines = 30;
+static const double seconds_between = 0.1;
 
 void gt_progress_start(gt_progress *progress) {
   *progress = (gt_progress){.terminal = isatty(STDERR_FILENO), .told_at = gt_seconds()};
 }
 
-static size_t terminal_width(void) {
+static void measure(size_t *width, size_t *height) {
   struct winsize size;
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 8 ? size.ws_col : 80;
+  bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+  *width = known && size.ws_col > 8 ? size.ws_col : 80;
+  *height = known && size.ws_row > 2 ? size.ws_row : 24;
 }
 
-// Cuts a UTF-8 text to a number of characters.
-static void cut(char *text, size_t width) {
-  for (; *text; text++) {
-    if (((unsigned char)*text & 0xC0) == 0x80) continue;
+// Bytes of the first `width` characters of a UTF-8 text.
+static size_t cut(const char *text, size_t width) {
+  size_t bytes = 0;
+  for (; text[bytes]; bytes++) {
+    if (((unsigned char)text[bytes] & 0xC0) == 0x80) continue;
     if (width-- == 0) break;
   }
-  *text = 0;
+  return bytes;
 }
 
-static void print_time_left(gt_buffer *line, double seconds) {
-  if (seconds < 0) return;
-  if (seconds < 60)
-    gt_buffer_print(line, ", %.0f s left", seconds);
-  else if (seconds < 5400)
-    gt_buffer_print(line, ", %.0f min left", seconds / 60);
-  else
-    gt_buffer_print(line, ", %.1f h left", seconds / 3600);
+static void go_to_first(const gt_progress *progress) {
+  fputs("\r", stderr);
+  if (progress->drawn > 1) fprintf(stderr, "\033[%zuA", progress->drawn - 1); // lines up
 }
 
-static void describe(gt_buffer *line, const gt_tune_progress *now) {
-  gt_buffer_print(line, "%zu/%zu", now->done, now->total);
-  if (now->failed) gt_buffer_print(line, ", %zu failed", now->failed);
-  if (now->done < now->total) print_time_left(line, now->seconds_left);
-  if (!now->best) return;
-  gt_buffer_print(line, ", best %s µs", gt_microseconds(now->best_us).text);
-  if (now->default_us > 0 && now->best_us > 0)
-    gt_buffer_print(line, " (speed-up %s)", gt_ratio(now->default_us, now->best_us, "").text);
-  gt_buffer_print(line, " %s", now->best);
+void gt_progress_lines(gt_progress *progress, const char *const *texts, size_t count) {
+  if (!progress->terminal || !count) return;
+  size_t width, height;
+  measure(&width, &height);
+  if (count >= height) count = height - 1;
+  go_to_first(progress);
+  if (progress->drawn > count) fputs("\033[J", stderr); // clears all below
+  for (size_t i = 0; i < count; i++)
+    fprintf(stderr, "%.*s\033[K%s", (int)cut(texts[i], width - 1), texts[i], i + 1 < count ? "\n" : "");
+  fflush(stderr);
+  progress->drawn = count;
+  progress->told_at = gt_seconds();
 }
 
 void gt_progress_text(gt_progress *progress, const char *text) {
-  if (!progress->terminal) return;
-  char *copy = gt_print("%s", text);
-  cut(copy, terminal_width() - 1);
-  fprintf(stderr, "\r\033[K%s", copy);
-  fflush(stderr);
-  free(copy);
-  progress->drawn = true;
-  progress->told_at = gt_seconds();
-}
-
-static void show_bar(gt_progress *progress, const gt_tune_progress *now) {
-  gt_buffer line = {0};
-  size_t full = now->total ? BAR * now->done / now->total : BAR;
-  gt_buffer_print(&line, "[");
-  for (size_t i = 0; i < BAR; i++) gt_buffer_print(&line, i < full ? "#" : "-");
-  gt_buffer_print(&line, "] ");
-  describe(&line, now);
-  gt_progress_text(progress, line.data);
-  gt_buffer_free(&line);
-}
-
-void gt_progress_show(gt_progress *progress, const gt_tune_progress *now) {
-  double since = gt_seconds() - progress->told_at;
-  bool last = now->done == now->total;
-  if (progress->terminal) {
-    if (last || !progress->drawn || since >= seconds_between_bars) show_bar(progress, now);
-    return;
-  }
-  size_t step = now->total / LINES ? now->total / LINES : 1;
-  bool due = now->done > progress->told_done && (last || now->done - progress->told_done >= step);
-  if (!due && since < seconds_between_lines) return;
-  gt_buffer line = {0};
-  describe(&line, now);
-  fprintf(stderr, "  %s\n", line.data);
-  gt_buffer_free(&line);
-  progress->told_at = gt_seconds();
-  progress->told_done = now->done;
+  gt_progress_lines(progress, &text, 1);
 }
 
 void gt_progress_clear(gt_progress *progress) {
   if (!progress->drawn) return;
-  fputs("\r\033[K", stderr);
+  go_to_first(progress);
+  fputs("\033[J", stderr);
   fflush(stderr);
-  progress->drawn = false;
+  progress->drawn = 0;
+}
+
+bool gt_progress_due(const gt_progress *progress) {
+  return progress->terminal && (!progress->drawn || gt_seconds() - progress->told_at >= seconds_between);
 }

@@ -1,23 +1,24 @@
-// How far a tuning run is: a bar that is redrawn on a terminal, plain lines elsewhere. Written to standard
-// error.
+// The last lines of a terminal, drawn again and again while something runs. Written to standard error; nothing where
+// that is no terminal.
 #ifndef GT_CLI_PROGRESS_H
 #define GT_CLI_PROGRESS_H
 
-#include "tuner/tune.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct {
   bool terminal;
-  bool drawn;         // a bar is on the current line
-  double told_at;     // gt_seconds() of the last bar or line
-  size_t told_done;   // trials done when it was written
-  size_t told_failed; // failures that were told one by one
+  size_t drawn;   // lines
+  double told_at; // gt_seconds() of the last drawing
 } gt_progress;
 
-void gt_progress_start(gt_progress *progress); // before each problem
-void gt_progress_show(gt_progress *progress, const gt_tune_progress *now);
-// Draws any other text as the current line, on a terminal only.
-void gt_progress_text(gt_progress *progress, const char *text);
-// Makes the current line free for something else to be printed.
+void gt_progress_start(gt_progress *progress);
+// Draws texts as the last lines, cut to the terminal's width, and as many of them as it has room for.
+void gt_progress_lines(gt_progress *progress, const char *const *texts, size_t count);
+void gt_progress_text(gt_progress *progress, const char *text); // one
+// Takes the lines away for something else to be printed.
 void gt_progress_clear(gt_progress *progress);
+// Whether it is time to draw anew: often enough to look alive.
+bool gt_progress_due(const gt_progress *progress);
 
 #endif

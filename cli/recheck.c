@@ -67,7 +67,7 @@ static void add_winner(void *context, const gt_winner *winner) {
   winners *all = context;
   gt_problem problem;
   if (strcmp(winner->device, all->model) == 0 && gt_problem_parse(winner->problem, &problem, NULL) == GT_OK)
-    gt_suite_add(all->suite, &problem);
+    gt_suite_add(all->suite, &problem, 0);
 }
 
 static gt_status find_winners(gt_cache *cache, const gt_fingerprint *device, gt_suite *suite,
@@ -97,21 +97,22 @@ static void show(const char *problem, const gt_recheck *recheck, bool as_json, g
 }
 
 gt_status gt_recheck_all(gt_generator *generator, gt_workshop *workshop, gt_cache *cache,
-                         const gt_suite *problems, const gt_timing_options *timing, bool as_json) {
+                         const gt_suite *problems, const gt_timing_options *timing, bool quiet,
+                         bool as_json) {
   gt_suite all = {0};
   gt_error error = {0};
   gt_status worst = GT_OK;
   gt_table *table =
       gt_table_new("problem|" GT_RECHECK_HEADINGS "|configuration", "l" GT_RECHECK_ALIGNMENT "l");
   json_t *list = json_array();
-  for (size_t i = 0; i < problems->count; i++) gt_suite_add(&all, &problems->problems[i]);
+  for (size_t i = 0; i < problems->count; i++) gt_suite_add(&all, &problems->problems[i], 0);
   if (!all.count) worst = find_winners(cache, gt_workshop_fingerprint(workshop), &all, &error);
   if (worst != GT_OK) gt_complain_error(&error);
   for (size_t i = 0; i < all.count && worst != GT_INTERRUPTED && worst != GT_IO; i++) {
     char text[GT_PROBLEM_TEXT];
     gt_recheck recheck;
     gt_problem_print(&all.problems[i], text);
-    fprintf(stderr, "rechecking %zu of %zu: %s\n", i + 1, all.count, text);
+    if (!quiet) fprintf(stderr, "rechecking %zu of %zu: %s\n", i + 1, all.count, text);
     gt_status status =
         gt_recheck_winner(generator, workshop, cache, &all.problems[i], timing, &recheck, &error);
     if (status == GT_OK) show(text, &recheck, as_json, table, list);

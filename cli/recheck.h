@@ -12,9 +12,10 @@
 
 // Rechecks the winners of these problems, or where there are none all winners of the device's model, keeps
 // what it measures, and prints it. A problem without a winner is GT_NOT_FOUND, and a winner whose result is
-// no longer right GT_FAILED; both are told, and the others are still rechecked. Drift is no failure.
+// no longer right GT_FAILED; both are told, and the others are still rechecked. Drift is no failure. quiet: without a line
+// of progress for each.
 gt_status gt_recheck_all(gt_generator *generator, gt_workshop *workshop, gt_cache *cache,
-                         const gt_suite *problems, const gt_timing_options *timing, bool as_json);
+                         const gt_suite *problems, const gt_timing_options *timing, bool quiet, bool as_json);
 
 // The columns of a recheck in a table.
 #define GT_RECHECK_HEADINGS \

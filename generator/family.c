@@ -61,14 +61,15 @@ static void check_constraints(lua_State *L, const gt_family *family) {
 }
 
 static void check_fields(lua_State *L, const gt_family *family) {
-  static const char *const fields[] = {"role",       "form",    "description", "reproducible", "claims",
+  static const char *const fields[] = {"role",    "form",     "description", "reproducible", "claims",
                                        "parameters", "default", "launches",    "workspace",    "bindings",
-                                       "constraints", NULL};
+                                       "constraints", "work",   NULL};
   static const struct {
     const char *name;
     bool required;
   } functions[] = {{"claims", true},   {"parameters", true}, {"default", true},
-                   {"launches", true}, {"workspace", false}, {"bindings", false}};
+                   {"launches", true}, {"workspace", false}, {"bindings", false},
+                   {"work", false}};
   const char *unknown = gt_unknown_field(L, GT_AT_FAMILY, fields);
   if (unknown) gt_family_fault(L, family, unknown, "a family has no such field");
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

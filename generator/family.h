@@ -69,6 +69,9 @@ const char *gt_request_broken_constraint(lua_State *L, const gt_request *request
 // Asks for launches, workspace and reproducibility of the current values (launches.c).
 void gt_family_read_plan(lua_State *L, const gt_request *request, gt_variant *variant);
 
+// What a thread does, where the family says it.
+void gt_family_read_work(lua_State *L, const gt_request *request, gt_work *work);
+
 // Body of a gt_script_run: loads the script of the gt_family that is its context.
 int gt_family_load(lua_State *L);
 

@@ -33,14 +33,32 @@ bool gt_is_of_candidate(gt_generator *generator, const char *configuration);
 gt_status gt_family_claims(gt_generator *generator, const char *family, const gt_problem *problem,
                            const gt_fingerprint *device, gt_error *error);
 
+// What a configuration does, as far as its family says (docs/templates.md): of a thread of the first launch, on average.
+typedef struct {
+  bool known;
+  gt_launch_rule launch;      // the first
+  int launches;               // how many
+  int64_t workspace_bytes;    // per outer index, of all launches
+  double loads, load_bytes;   // of grad_output: how many, and how many bytes each
+  double flight;              // loads that are under way at a time
+  double operations;          // multiply-adds and what counts as much
+  double registers;           // of 32 bits, about
+  double shared_bytes, steps; // shared memory of a block; barriers one after the other
+  double rereads;             // bytes that are loaded / bytes of grad_output, 1 or more
+} gt_work;
+
 // The search space of a family for a problem: every combination of parameter values that meets the constraints, in a fixed order.
 typedef struct {
   char **configurations; // canonical texts
+  gt_work *works;        // of each; NULL unless they were asked for
   size_t count;
   size_t rejected; // combinations that a constraint refused
 } gt_space;
 gt_status gt_space_make(gt_generator *generator, const char *family, const gt_problem *problem,
                         const gt_fingerprint *device, gt_space *space, gt_error *error);
+// The same with works, which takes half as long again.
+gt_status gt_space_make_with_works(gt_generator *generator, const char *family, const gt_problem *problem,
+                                   const gt_fingerprint *device, gt_space *space, gt_error *error);
 void gt_space_free(gt_space *space); // harmless on a zeroed space
 
 // The family's configuration to use without tuning. The caller frees *configuration with free().

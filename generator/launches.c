@@ -1,5 +1,6 @@
 // What a family's script says about running a variant: launches, workspace, and whether results repeat.
 #include <lauxlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "generator/family.h"
@@ -75,6 +76,44 @@ static bool read_reproducible(lua_State *L, const gt_request *request) {
   if (!lua_isboolean(L, -1))
     gt_family_fault(L, request->family, "reproducible", "returns a %s, not a boolean", luaL_typename(L, -1));
   return lua_toboolean(L, -1);
+}
+
+// A number of the table on top of the stack: at least `least`, or `missing` where it is left out.
+static double read_number(lua_State *L, const gt_request *request, const char *name, double least,
+                          double missing) {
+  int type = lua_getfield(L, -1, name);
+  double value = type == LUA_TNIL ? missing : type == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
+  if (!(value >= least && value < INFINITY))
+    gt_family_fault(L, request->family, "work", "%s is no number of %g and more", name, least);
+  lua_pop(L, 1);
+  return value;
+}
+
+void gt_family_read_work(lua_State *L, const gt_request *request, gt_work *work) {
+  static const char *const fields[] = {"loads",        "load_bytes", "flight",  "operations", "registers",
+                                       "shared_bytes", "steps",      "rereads", NULL};
+  gt_variant variant = {0};
+  *work = (gt_work){0};
+  if (lua_getfield(L, GT_AT_FAMILY, "work") == LUA_TNIL) return;
+  gt_family_read_plan(L, request, &variant);
+  *work = (gt_work){.launch = variant.launches[0],
+                    .launches = variant.n_launches,
+                    .workspace_bytes = variant.workspace_per_outer};
+  gt_request_call(L, request, "work", true, 1);
+  const char *unknown = lua_istable(L, -1) ? gt_unknown_field(L, -1, fields) : "";
+  if (unknown)
+    gt_family_fault(L, request->family, "work", "is no table of what a thread does%s%s",
+                    *unknown ? "; unknown field " : "", unknown);
+  work->loads = read_number(L, request, "loads", 1, NAN);
+  work->load_bytes = read_number(L, request, "load_bytes", 1, NAN);
+  work->flight = read_number(L, request, "flight", 1, NAN);
+  work->operations = read_number(L, request, "operations", 0, NAN);
+  work->registers = read_number(L, request, "registers", 1, NAN);
+  work->shared_bytes = read_number(L, request, "shared_bytes", 0, 0);
+  work->steps = read_number(L, request, "steps", 0, 0);
+  work->rereads = read_number(L, request, "rereads", 1, 1);
+  work->known = true;
+  lua_settop(L, GT_AT_TOP);
 }
 
 void gt_family_read_plan(lua_State *L, const gt_request *request, gt_variant *variant) {

@@ -30,5 +30,10 @@ return {
 
   launches = function(c, p) return { { kernel = "gt_direct", block = c.block, blocks = { p.in_slice, c.block } } } end,
 
+  work = function(c, p)
+    local window = p.axes[1].max_count * p.axes[2].max_count * p.axes[3].max_count
+    return { loads = window, load_bytes = p.dtype_bytes, flight = 4, operations = 8 * window, registers = 32 }
+  end,
+
   bindings = function(c, p) return { gather = gather, gradient = gradient } end,
 }

@@ -59,6 +59,14 @@ return {
     return { { kernel = "gt_inner", block = c.block, blocks = mapping.blocks(c.map, family.items(c, p), c.block) } }
   end,
 
+  work = function(c, p)
+    local x, y, z = register_tile.tilings(c, p)
+    local elements = gradient.alignment(p, c.channels)
+    local rolled = c.rows == "rolled" and y.width or 1
+    return register_tile.work(c, p, x.width * y.width * z.width * c.channels / elements, elements * p.dtype_bytes,
+      family.products(c, p) * rolled * z.width, family.values(c, p))
+  end,
+
   bindings = function(c, p)
     local names = register_tile.bindings(c, p, family.items(c, p))
     names.vectors = vectors(c, p)

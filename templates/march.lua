@@ -269,6 +269,17 @@ return {
     return 0, p.axes[1].n_out * p.axes[2].n_in * p.axes[3].n_in * m.word
   end,
 
+  work = function(c, p, device)
+    local m = plan_of(c, p, device)
+    local loads, groups = (m.strip + m.way.taps - 1) * m.way.rows, ceil(m.strip, c.rows)
+    local plane = m.deals * c.rows // m.together * tiling.products(m.tx) * (m.plane_deep and m.ty.width or 1)
+    return { loads = loads, load_bytes = c.v * p.dtype_bytes, flight = math.min(loads, c.rows * m.way.rows),
+      operations = loads * m.way.taps * c.v + groups * plane, registers = 24 + values_alive(c, p, device),
+      shared_bytes = m.shared * m.word, steps = groups,
+      rereads = (m.strip + m.way.taps - 1) / m.strip * m.x.length * m.x.parts / p.axes[3].n_out * m.y.length * m.y.parts
+        / (m.plane_deep and p.axes[2].n_out or 1) }
+  end,
+
   bindings = function(c, p, device)
     local m = plan_of(c, p, device)
     return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, deep = axes.deep(p),

@@ -73,5 +73,14 @@ return {
     return { { kernel = "gt_reduce", block = c.block, blocks = { p.in_slice, c.block // c.split } } }
   end,
 
+  work = function(c, p)
+    local n, steps = loads(c, p), 0
+    while 1 << steps < c.split do steps = steps + 1 end
+    local rereads = p.in_slice * window(p) / p.out_slice
+    return { loads = n, load_bytes = c.v * p.dtype_bytes, flight = math.min(c.flight, n), operations = n * (2 * c.v + 8) + 30,
+      registers = 32 + c.flight * c.v * p.dtype_bytes // 4, shared_bytes = c.block * accumulation.bytes(c.acc),
+      rereads = math.max(1, rereads), steps = steps }
+  end,
+
   bindings = function(c, p) return { gather = gather, gradient = gradient, vector = vector, per_row = vectors(c, p) } end,
 }

@@ -127,6 +127,15 @@ return {
     return { { kernel = "gt_taps", block = c.block, blocks = mapping.blocks(c.map, family.items(c, p), c.block) } }
   end,
 
+  work = function(c, p)
+    local x, y, z = register_tile.tilings(c, p)
+    local _, count = row_loads(c, p, c.halo, alignment(c, p))
+    local rolled = c.rows == "rolled" and y.width or 1
+    local loads = count * rolled * z.width
+    return register_tile.work(c, p, loads, x.width * y.width * z.width * p.dtype_bytes / loads,
+      register_tile.products(c, p) * rolled * z.width, family.values(c, p))
+  end,
+
   bindings = function(c, p)
     local names = register_tile.bindings(c, p, family.items(c, p))
     local a = alignment(c, p)

@@ -285,6 +285,17 @@ return {
     return (#passes > 2 and 64 or 0) * accumulation.bytes(c.acc), elements * accumulation.bytes(c.acc)
   end,
 
+  -- Of the first pass: it reads most.
+  work = function(c, p)
+    local pass = plan_of(c, p)[1]
+    local staged = pass.staged and pass.rows * pass.slab / c.block / pass.elements or 0
+    local loads = pass.staged and math.max(1, staged) or pass.w.width
+    return { loads = loads, load_bytes = pass.elements * pass.from_bytes, flight = math.min(loads, 8),
+      operations = pass.w.width * pass.v * pass.elements + 20, registers = 40, steps = pass.staged and 1 or 0,
+      shared_bytes = pass.staged and pass.words * accumulation.bytes(c.acc) or 0,
+      rereads = pass.staged and 1 or math.max(1, pass.w.width * pass.w.tiles / pass.n_out) }
+  end,
+
   bindings = function(c, p, device)
     -- Vectors of workspace elements are those of f32 or f64.
     local between = { dtype = c.acc == "double" and "f64" or "f32", dtype_bytes = accumulation.bytes(c.acc) }

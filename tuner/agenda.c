@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "generator/default.h"
+#include "tuner/cost.h"
 
 // What the parts of an agenda are made from.
 typedef struct {
@@ -128,6 +129,25 @@ static gt_status add_families(const making *m, const char *list, gt_error *error
                  refusal.text);
 }
 
+// Asks what configurations cost, where no trials tell what to expect of them.
+static gt_status add_costs(const making *m, gt_error *error) {
+  gt_agenda *agenda = m->agenda;
+  gt_status status = GT_OK;
+  agenda->costs = gt_alloc((agenda->space + 1) * sizeof *agenda->costs);
+  for (size_t f = 0; f < agenda->points.n_families && status == GT_OK; f++) {
+    gt_space space;
+    status = gt_space_make_with_works(m->generator, agenda->points.families[f].name, m->problem, m->device,
+                                      &space, error);
+    for (size_t i = 0; i < space.count; i++) {
+      size_t point = gt_points_find_text(&agenda->points, space.configurations[i]);
+      agenda->costs[point] = gt_cost(&space.works[i], m->problem, m->device);
+    }
+    gt_space_free(&space);
+  }
+  if (status == GT_OK) gt_seeds_add_costs(&agenda->points, agenda->costs, &agenda->seeds);
+  return status;
+}
+
 // Opens the search. An item that is a point of it is not proposed again, and counts as a candidate.
 static gt_status begin_search(const making *m, gt_cache *cache, const gt_agenda_options *options,
                               gt_error *error) {
@@ -137,6 +157,8 @@ static gt_status begin_search(const making *m, gt_cache *cache, const gt_agenda_
     add(agenda, options->incumbent, false, true);
   gt_status status = gt_seeds_find(cache, m->device, m->problem, options->retry, options->incumbent,
                                    &agenda->points, &agenda->seeds, error);
+  if (status != GT_OK) return status;
+  if (!agenda->seeds.view.expected && !m->device->is_cpu) status = add_costs(m, error);
   if (status != GT_OK) return status;
   const gt_search_options how = {.strategy = options->strategy,
                                  .seed = options->seed,
@@ -197,6 +219,7 @@ void gt_agenda_free(gt_agenda *agenda) {
   free(agenda->items);
   for (size_t i = 0; i < agenda->space; i++) free(agenda->texts[i]);
   free(agenda->texts);
+  free(agenda->costs);
   gt_points_free(&agenda->points);
   *agenda = (gt_agenda){0};
 }

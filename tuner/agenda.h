@@ -25,7 +25,8 @@ typedef struct {
   size_t space;          // configurations in the families' search spaces
   const char *standard;  // `direct`'s default; NULL when it cannot do the problem
   gt_points points;
-  char **texts; // of the points
+  char **texts;  // of the points
+  double *costs; // of the points (tuner/cost.h); NULL: trials of other problems tell what to expect
   gt_seeds seeds;
   gt_search *search;
 } gt_agenda;

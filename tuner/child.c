@@ -1,6 +1,7 @@
 #include "tuner/child.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +16,18 @@
 #define KILL_SECONDS 30  // a process that hangs inside a driver may not die: it is left behind then
 #define TICK_MS 50       // how soon an interruption is noticed
 
-// The one exception to "no global state": a signal handler knows no handle.
-static volatile sig_atomic_t interrupted;
+// The one exception to "no global state": a signal handler knows no handle. A count, of which each loop knows
+// how far it has heeded it: one interruption ends the calls of all loops, in whatever threads they are.
+static atomic_uint interruptions;
 void gt_workshop_interrupt(void) {
-  interrupted = 1;
+  atomic_fetch_add(&interruptions, 1);
 }
 
 struct gt_child_loop {
   uv_loop_t loop;
   uv_timer_t timer, tick;
   bool timed_out;
+  unsigned heeded; // of the interruptions
   void (*attend)(void *context);
   void *context;
 };
@@ -128,6 +131,7 @@ gt_status gt_child_loop_make(gt_child_loop **result, gt_error *error) {
   uv_timer_init(&loop->loop, &loop->timer);
   uv_timer_init(&loop->loop, &loop->tick);
   loop->timer.data = loop;
+  loop->heeded = atomic_load(&interruptions);
   *result = loop;
   return GT_OK;
 }
@@ -162,9 +166,10 @@ static void attend(const gt_child_loop *loop) {
   if (loop->attend) loop->attend(loop->context);
 }
 
-static bool take_interruption(void) {
-  if (!interrupted) return false;
-  interrupted = 0;
+static bool take_interruption(gt_child_loop *loop) {
+  unsigned so_far = atomic_load(&interruptions);
+  if (loop->heeded == so_far) return false;
+  loop->heeded = so_far;
   return true;
 }
 
@@ -174,7 +179,7 @@ bool gt_child_loop_run(gt_child_loop *loop, double seconds, const bool *until) {
   uv_run(&loop->loop, UV_RUN_NOWAIT);
   attend(loop);
   start_clock(loop, seconds);
-  while (!loop->timed_out && seconds > 0 && !(until && *until) && !(stopped = take_interruption())) {
+  while (!loop->timed_out && seconds > 0 && !(until && *until) && !(stopped = take_interruption(loop))) {
     uv_run(&loop->loop, UV_RUN_ONCE);
     attend(loop);
   }
@@ -295,7 +300,7 @@ gt_child_event gt_child_wait(gt_child *child, double seconds, json_t **message, 
   pipe_guard guard = block_sigpipe();
   start_clock(child->loop, seconds);
   for (;;) {
-    if (take_interruption()) {
+    if (take_interruption(child->loop)) {
       event = GT_CHILD_INTERRUPTED;
       break;
     }
@@ -316,7 +321,7 @@ void gt_child_quit(gt_child *child, double seconds) {
   json_decref(quit);
   gt_child_event event;
   while ((event = gt_child_wait(child, seconds, &message, &payload)) == GT_CHILD_FRAME) json_decref(message);
-  if (event == GT_CHILD_INTERRUPTED) interrupted = 1; // it was meant for a call that can return it
+  if (event == GT_CHILD_INTERRUPTED) child->loop->heeded--; // it was meant for a call that can return it
   gt_buffer_free(&payload);
 }
 

@@ -100,7 +100,7 @@ static gt_status store(const contest *c, const gt_problem *problem, const gt_tun
 // Adds up what the tuning of a class took.
 static void add_counts(gt_tuned *all, const gt_tuned *one) {
   all->tried += one->tried, all->failed += one->failed, all->cached += one->cached;
-  all->quarantined += one->quarantined, all->duplicates += one->duplicates;
+  all->quarantined += one->quarantined, all->duplicates += one->duplicates, all->rejected += one->rejected;
   all->compiled += one->compiled, all->reused += one->reused;
   all->seconds += one->seconds, all->device_seconds += one->device_seconds;
   all->compile_wait_seconds += one->compile_wait_seconds;
@@ -117,7 +117,7 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     return GT_OK;
   }
   contest c = {.generator = generator, .workshop = workshop, .cache = cache, .timing = &options->timing};
-  double default_us[CLASSES], stream_us[CLASSES], regret = 0;
+  double default_us[CLASSES], untuned_us[CLASSES], stream_us[CLASSES], regret = 0;
   gt_status status = GT_OK;
   for (int k = 0; k < CLASSES && status == GT_OK; k++) {
     gt_tuned one;
@@ -125,6 +125,8 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     c.problems[k].sampling.positions = (gt_grid_class)(FIRST + k);
     status = gt_tune(generator, workshop, cache, &c.problems[k], options, progress, context, &one, error);
     default_us[k] = one.default_us;
+    untuned_us[k] = one.untuned_us;
+    if (one.untuned && !tuned->untuned) tuned->untuned = gt_strdup(one.untuned); // the same of every class
     stream_us[k] = one.stream_us;
     add_counts(tuned, &one);
     if (one.note && !tuned->note) tuned->note = gt_strdup(one.note);
@@ -143,6 +145,7 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     tuned->best_us = geometric_mean(c.us[winner]);
     tuned->best_spread_us = geometric_mean(c.spread_us[winner]);
     tuned->default_us = geometric_mean(default_us);
+    tuned->untuned_us = geometric_mean(untuned_us);
     tuned->stream_us = geometric_mean(stream_us);
     if (!tuned->note)
       tuned->note = gt_print("at most %.2f times the best of a class of grids; times are means over the classes", regret);

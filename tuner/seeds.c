@@ -102,3 +102,39 @@ gt_status gt_seeds_find(gt_cache *cache, const gt_fingerprint *device, const gt_
   gt_history_free(history);
   return status;
 }
+
+// --- where there are none
+// ------------------------------------------------------------------------------
+
+// The cheapest default, or point (`any`), that costs more than `above`.
+static size_t next_cheapest(const gt_points *points, const double *expected, bool any, double above) {
+  size_t best = GT_NO_POINT;
+  for (size_t f = 0; f < points->n_families; f++) {
+    const gt_point_family *family = &points->families[f];
+    for (size_t p = family->first; p < family->first + family->count; p++)
+      if ((any || p == family->standard) && expected[p] > above &&
+          (best == GT_NO_POINT || expected[p] < expected[best]))
+        best = p;
+  }
+  return best;
+}
+
+void gt_seeds_add_costs(const gt_points *points, const double *costs, gt_seeds *seeds) {
+  double most = -INFINITY, *expected = gt_alloc((points->count + 1) * sizeof *expected);
+  for (size_t p = 0; p < points->count; p++) most = fmax(most, costs[p]); // fmax passes NaN over
+  for (size_t p = 0; p < points->count; p++) expected[p] = isnan(costs[p]) ? most : costs[p];
+  if (most == -INFINITY) {
+    free(expected);
+    return;
+  }
+  seeds->view.expected = expected;
+  for (int any = 0; any <= 1; any++) {
+    size_t count = any ? GT_SEEDS_CHEAPEST : points->n_families, point;
+    double above = -INFINITY;
+    for (size_t i = 0; i < count; i++, above = expected[point]) {
+      point = next_cheapest(points, expected, any, above);
+      if (point == GT_NO_POINT) break;
+      add(seeds, point);
+    }
+  }
+}

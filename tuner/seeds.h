@@ -16,6 +16,11 @@ typedef struct {
 // problems on the same GPU model. `incumbent`: configuration of the stored winner, or NULL.
 gt_status gt_seeds_find(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem, bool retry,
                         const char *incumbent, const gt_points *points, gt_seeds *seeds, gt_error *error);
+// Where no trials tell what to expect: takes costs (tuner/cost.h, NaN: unknown) for it, and adds the families'
+// defaults, the cheapest first, and the cheapest other configurations, GT_SEEDS_CHEAPEST of different costs. Does nothing
+// when no cost is known.
+#define GT_SEEDS_CHEAPEST 2
+void gt_seeds_add_costs(const gt_points *points, const double *costs, gt_seeds *seeds);
 void gt_seeds_free(gt_seeds *seeds); // harmless on zeroed ones
 
 #endif

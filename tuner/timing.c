@@ -67,6 +67,10 @@ bool gt_samples_steady(const gt_samples *samples, size_t last, double tolerance)
   return gt_spread(values, last, median) <= tolerance * median;
 }
 
+bool gt_timing_rejected(const gt_timing_options *options, const gt_trial *trial) {
+  return gt_trial_is_timed(trial) && !trial->noisy && trial->n_samples < (size_t)options->min_batches;
+}
+
 static bool is_slow_probe(const gt_timing_options *options, double us, int count) {
   return options->drop_us > 0 && us >= options->batch_us / PROBE_PART && us / count >= FAIR_US &&
          us / count > options->drop_us;

@@ -37,6 +37,9 @@ void gt_samples_free(gt_samples *samples);
 // Whether the last `last` samples lie within the relative tolerance (their spread over their median).
 bool gt_samples_steady(const gt_samples *samples, size_t last, double tolerance);
 
+// Whether a trial that was right was given up as too slow (drop_us), before its time was steady.
+bool gt_timing_rejected(const gt_timing_options *options, const gt_trial *trial);
+
 // Launches `count` sequences and gives the time from start to end of all of them, in microseconds.
 typedef gt_status (*gt_batch)(void *context, int count, double *us, gt_error *error);
 

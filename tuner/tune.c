@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "generator/default.h"
 #include "tuner/agenda.h"
 #include "tuner/choose.h"
 #include "tuner/pipeline.h"
@@ -37,6 +38,8 @@ typedef struct {
   int best;                              // fastest candidate so far, -1: none
   double best_us, default_us, stream_us; // 0 while unknown
   double fresh_seconds;
+  double device_before; // gt_workshop_device_seconds
+  size_t failed, rejected; // of all
 } tuning;
 
 void gt_tune_defaults(gt_tune_options *options) {
@@ -46,6 +49,7 @@ void gt_tune_defaults(gt_tune_options *options) {
 
 void gt_tuned_free(gt_tuned *tuned) {
   free(tuned->configuration);
+  free(tuned->untuned);
   free(tuned->note);
   free(tuned->stale);
   for (size_t i = 0; i < tuned->n_ties; i++) free(tuned->ties[i].configuration);
@@ -59,19 +63,22 @@ static gt_status render(const tuning *t, const char *configuration, gt_variant *
 
 static void tell(tuning *t, const gt_trial *last, bool cached) {
   if (!t->progress) return;
-  size_t failed = 0;
-  for (size_t i = 0; i < t->done; i++) failed += t->trials[i].outcome != GT_OUTCOME_OK;
+  double start = gt_pipeline_time(t->pipeline).start, device = gt_workshop_device_seconds(t->workshop);
   gt_tune_progress now = {.problem = t->problem,
                           .done = t->done,
                           .total = t->agenda.count,
-                          .failed = failed,
+                          .failed = t->failed,
+                          .rejected = t->rejected,
                           .last = last,
+                          .last_rejected = last && gt_timing_rejected(&t->options->timing, last),
                           .cached = cached,
                           .best = t->best >= 0 ? t->trials[t->best].configuration : NULL,
                           .best_us = t->best_us,
                           .default_us = t->default_us,
                           .stream_us = t->stream_us,
-                          .seconds_left = -1};
+                          .seconds_left = -1,
+                          .device_busy = -1};
+  if (start > 0) now.device_busy = (device - t->device_before) / (gt_seconds() - start);
   if (t->fresh) now.seconds_left = t->fresh_seconds / (double)t->fresh * (double)(t->agenda.count - t->done);
   t->progress(t->context, &now);
 }
@@ -85,12 +92,16 @@ static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *t
     t->best = (int)(trial - t->trials);
     t->best_us = trial->median_us;
   }
+  bool rejected = gt_timing_rejected(&t->options->timing, trial);
+  t->failed += trial->outcome != GT_OUTCOME_OK;
+  t->rejected += rejected;
   t->tuned->quarantined +=
       cached && (trial->outcome == GT_OUTCOME_CRASH || trial->outcome == GT_OUTCOME_TIMEOUT);
   if (!item->candidate) return;
   t->tuned->tried++;
   t->tuned->failed += trial->outcome != GT_OUTCOME_OK;
   t->tuned->cached += cached;
+  t->tuned->rejected += rejected;
 }
 
 static gt_status put_winner(tuning *t, const gt_variant *variant, const gt_trial *trial, gt_error *error) {
@@ -230,6 +241,19 @@ static void choose_finalists(const tuning *t, final_round *final) {
     if (t->agenda.items[i].configuration == t->agenda.standard) add_finalist(t, final, i);
 }
 
+// The time of the default by rule, if it is among these trials.
+static void note_untuned(tuning *t, const gt_trial *trials, size_t count) {
+  char *configuration = NULL;
+  if (gt_default_configuration(t->generator, t->problem, t->device, &configuration, NULL) != GT_OK) return;
+  for (size_t i = 0; i < count; i++) {
+    if (!gt_trial_is_timed(&trials[i]) || strcmp(trials[i].configuration, configuration) != 0) continue;
+    free(t->tuned->untuned);
+    t->tuned->untuned = gt_strdup(configuration);
+    t->tuned->untuned_us = trials[i].median_us;
+  }
+  free(configuration);
+}
+
 static void report(tuning *t, const char *configuration, double best_us, double spread_us) {
   free(t->tuned->configuration);
   t->tuned->configuration = configuration ? gt_strdup(configuration) : NULL;
@@ -266,6 +290,7 @@ static gt_status run_final(tuning *t, gt_error *error) {
   }
   if (status != GT_OK) goto done;
 
+  note_untuned(t, final.trials, final.count);
   for (size_t i = 0; i < final.count; i++) {
     if (t->agenda.items[final.index[i]].configuration == t->agenda.standard)
       t->default_us = final.trials[i].median_us;
@@ -356,7 +381,7 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   tuned->space = t.agenda.space;
   t.trials = gt_alloc(t.agenda.count * sizeof *t.trials);
   gt_compilers_counts before = gt_workshop_compile_counts(workshop), after;
-  double device_before = gt_workshop_device_seconds(workshop);
+  t.device_before = gt_workshop_device_seconds(workshop);
   t.pending = gt_pending_open(cache);
   t.pipeline = gt_pipeline_open(
       &(gt_pipeline_options){.generator = generator,
@@ -370,6 +395,7 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
                              .pending = t.pending,
                              .trials = t.trials});
   status = try_all(&t, error);
+  note_untuned(&t, t.trials, t.done);
   if (status != GT_OK) {
     report(&t, NULL, 0, 0);
   } else if (is_settled(&t)) {
@@ -384,12 +410,14 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   } else {
     status = run_final(&t, error);
   }
+  bool is_winner = tuned->untuned && tuned->configuration && strcmp(tuned->untuned, tuned->configuration) == 0;
+  if (tuned->untuned && (is_winner || tuned->untuned_us < tuned->best_us)) tuned->untuned_us = tuned->best_us;
   gt_pipeline_times times = gt_pipeline_time(t.pipeline);
   after = gt_workshop_compile_counts(workshop);
   tuned->compiled = after.compiled - before.compiled;
   tuned->reused = after.reused - before.reused;
   tuned->seconds = times.start > 0 ? gt_seconds() - times.start : 0;
-  tuned->device_seconds = gt_workshop_device_seconds(workshop) - device_before;
+  tuned->device_seconds = gt_workshop_device_seconds(workshop) - t.device_before;
   tuned->compile_wait_seconds = times.waited;
   if (times.prepared && *gt_workshop_note(workshop)) tuned->note = gt_strdup(gt_workshop_note(workshop));
 

@@ -22,21 +22,28 @@ typedef struct {
   const gt_problem *problem;
   size_t done, total;   // trials of this problem
   size_t failed;        // of those done
+  size_t rejected;      // of those done: right, but given up as too slow before their time was steady
   const gt_trial *last; // NULL before the first
+  bool last_rejected;
   bool cached;          // the last trial came from the cache
   const char *best;     // configuration, NULL while there is none
   double best_us, default_us, stream_us;
   double seconds_left; // estimate, < 0 unknown
+  double device_busy;  // share of the time so far in which the device had work, < 0 before this run's first trial
 } gt_tune_progress;
 
 // The outcome for one problem.
 typedef struct {
   char *configuration; // winner, NULL for an empty problem or when nothing was right
   double best_us, best_spread_us, default_us, stream_us;
+  // What a program gets that looks up a problem of which nothing is tuned: the default by rule. Its time is 0, and
+  // the text NULL, when it was not timed. Never less than best_us: the winner is the faster of them in a final.
+  char *untuned;
+  double untuned_us;
   bool noisy;   // the winner's samples were not steady
   gt_tie *ties; // that were as fast as the winner, as in gt_winner
   size_t n_ties;
-  size_t tried, failed, cached; // trials
+  size_t tried, failed, cached, rejected; // trials
   size_t quarantined;           // of all, those not tried since they crashed or hung before
   size_t duplicates;            // of those tried, with kernels that another one had: not timed again
   size_t compiled, reused;      // sources; code objects that were kept from earlier runs
@@ -56,10 +63,9 @@ void gt_tuned_free(gt_tuned *tuned);
 
 // Tunes one problem. A stored winner that is stale is tried before all others, as the present templates and
 // compiler make it, and at once takes its own place if it is right, so that a run that ends early has verified
-// it; what came of it is kept as a check of a stale winner (cache/cache.h). Configurations that come up are compiled while the device works on others; they are
-// tried in one order whatever compiling takes. A kill loses the trial on the device, and the one before it
-// within the milliseconds in which it is written down.
-//  Keeps what was measured when interrupted (GT_INTERRUPTED). GT_FAILED when no
+// it; what came of it is kept as a check of a stale winner (cache/cache.h). Configurations that come up are
+// compiled while the device works on others; they are tried in one order whatever compiling takes. A kill loses
+// the trial on the device. Keeps what was measured when interrupted (GT_INTERRUPTED). GT_FAILED when no
 // configuration gave a right result.
 gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
                   const gt_tune_options *options, void (*progress)(void *context, const gt_tune_progress *),

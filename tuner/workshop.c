@@ -102,6 +102,11 @@ gt_status gt_workshop_status(const json_t *answer, gt_error *error) {
   return status == GT_OK ? GT_OK : gt_fail(error, status, "%s", gt_wire_string(answer, "message"));
 }
 
+// A device that is gone makes drivers count the others anew.
+static bool is_same_device(const gt_fingerprint *a, const gt_fingerprint *b) {
+  return strcmp(a->pci_id, b->pci_id) == 0 && strcmp(a->name, b->name) == 0 && strcmp(a->arch, b->arch) == 0;
+}
+
 // Starts a worker and opens the device in it.
 static gt_status open_once(gt_workshop *workshop, bool *answered, gt_error *error) {
   *answered = false;
@@ -116,9 +121,15 @@ static gt_status open_once(gt_workshop *workshop, bool *answered, gt_error *erro
   *answered = end == GT_TALK_ANSWERED;
   if (status == GT_OK && workshop->device) {
     const char *name = gt_wire_string(answer, "device");
-    if (!gt_wire_read_fingerprint(json_object_get(answer, "fingerprint"), &workshop->fingerprint) || !*name) {
+    gt_fingerprint print = {0};
+    if (!gt_wire_read_fingerprint(json_object_get(answer, "fingerprint"), &print) || !*name) {
       status = gt_fail(error, GT_CORRUPT, "the worker process told no fingerprint of %s", workshop->device);
+    } else if (workshop->opened_once && !is_same_device(&print, &workshop->fingerprint)) {
+      status = gt_fail(error, GT_DEVICE_LOST, "%s is another device now: %s at %s, not %s at %s",
+                       workshop->device, print.name, print.pci_id, workshop->fingerprint.name,
+                       workshop->fingerprint.pci_id);
     } else {
+      workshop->fingerprint = print;
       char *resolved = gt_strdup(name);
       // A recorded device's short name does not tell its file, which a later worker needs.
       if (strncmp(workshop->device, "recorded:", 9) == 0) {
@@ -149,7 +160,13 @@ gt_status gt_workshop_ensure_open(gt_workshop *workshop, gt_error *error) {
     if (status == GT_INTERRUPTED) break;
     if (status != GT_OK && answered && !workshop->opened_once) break; // there is no such device, then
   }
-  return status;
+  if (status == GT_OK || status == GT_INTERRUPTED || !workshop->opened_once || !workshop->device) return status;
+  gt_error reason = error ? *error : (gt_error){0};
+  return gt_fail(error, GT_DEVICE_LOST, "%s does not open again: %s", workshop->device, reason.text);
+}
+
+gt_status gt_workshop_check(gt_workshop *workshop, gt_error *error) {
+  return gt_workshop_ensure_open(workshop, error);
 }
 
 // The compilers, which know the device from its fingerprint.
@@ -316,8 +333,8 @@ double gt_workshop_device_seconds(const gt_workshop *workshop) {
   return workshop->device_seconds;
 }
 
-int gt_workshop_compile_jobs(void) {
-  int jobs = (int)uv_available_parallelism() - 1;
+int gt_workshop_compile_jobs(int devices) {
+  int jobs = (int)uv_available_parallelism() / devices - 1;
   return jobs < 1 ? 1 : jobs > MOST_DEFAULT_JOBS ? MOST_DEFAULT_JOBS : jobs;
 }
 

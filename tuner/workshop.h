@@ -24,9 +24,12 @@ typedef struct {
 
 void gt_workshop_defaults(gt_workshop_options *options); // 1 job, 120 s, 20 s, 120 s
 
-// One less than the CPUs that this process may use, since the device wants one too; 1 to 16.
-int gt_workshop_compile_jobs(void);
+// For each of so many devices at work at the same time: its part of the CPUs that this process may use, less the
+// one that the device itself wants; 1 to 16.
+int gt_workshop_compile_jobs(int devices);
 
+// A workshop is used by one thread at a time; several may be used at the same time.
+//
 // Starts a worker and opens `device` in it ("hip:0", "auto", …; NULL: a worker that only compiles). The
 // worker runs `program --worker`, which is to call gt_worker_main(0, 1). It is killed when the calling thread
 // ends.
@@ -36,6 +39,10 @@ void gt_workshop_close(gt_workshop *workshop); // ends the worker; harmless on N
 const gt_fingerprint *gt_workshop_fingerprint(const gt_workshop *workshop);
 const char *gt_workshop_device(const gt_workshop *workshop); // resolved name, "hip:0"
 bool gt_workshop_executes(const gt_workshop *workshop);
+
+// Makes sure that there is a worker with the device, after a failure that may have been the device's.
+// GT_DEVICE_LOST when it does not open any more, or another one has its name now.
+gt_status gt_workshop_check(gt_workshop *workshop, gt_error *error);
 
 typedef struct {
   double tolerance; // relative spread of the last batches at which timing stops, 0.01
@@ -119,7 +126,8 @@ gt_status gt_workshop_traffic(gt_workshop *workshop, const gt_variant *variant, 
 gt_status gt_workshop_compile(gt_workshop *workshop, const char *backend, const char *arch,
                               const char *source, gt_buffer *code, gt_buffer *log, gt_error *error);
 
-// Makes the call in progress, or the next one, return GT_INTERRUPTED. Safe in a signal handler.
+// Makes the call in progress of every workshop that is open, or its next one, return GT_INTERRUPTED. Safe in a
+// signal handler.
 void gt_workshop_interrupt(void);
 
 #endif

@@ -110,6 +110,15 @@ function register_tile.default(p, device, shapes, family, constraints, complete)
   return choose.first_legal(candidates, constraints, p, device)
 end
 
+-- What a thread does (docs/templates.md), whose window takes `loads` loads of `bytes` on average and `products` multiply-adds in all.
+function register_tile.work(c, p, loads, bytes, products, values)
+  local x, y, z = tilings(c, p)
+  local function read(t) return t.width * t.tiles / t.n_out end
+  local rows = c.rows == "rolled" and loads / y.width or loads
+  return { loads = loads, load_bytes = bytes, flight = math.min(8, math.max(1, rows)), operations = products + 20,
+    registers = 24 + values, rereads = math.max(1, read(x) * read(y) * read(z)) }
+end
+
 -- The names that both templates use.
 function register_tile.bindings(c, p, items)
   local x, y, z = tilings(c, p)

@@ -40,3 +40,14 @@ load helpers
     jq -e '.backends[] | select(.backend == "opencl") | .reason | test("OpenCL")' <<<"$output" || # not in this build
     jq -e '.backends[] | select(.backend == "opencl") | .devices | length > 0' <<<"$output" # another path comes first
 }
+
+@test "tune --device all takes what is found, and checks on each device" {
+  export GFX942_DEVICES=2 # of the emulated machine
+  gt tune --device all --families direct --budget 1 $SHORT --json "$P" "${P/n=2/n=3}"
+  works
+  json '.problems | length >= 2 and all(.status == "OK" and .failed == 0 and .best_us > 0)'
+  [[ $DEVICE == hip:0 && $GATHERTUNE == */gfx942/* ]] || return 0 # a real machine has what it has
+  json '(.devices | map(.name)) == ["hip:0", "hip:1"] and (.devices | map(.problems)) == [1, 1]'
+  json '(.devices | map(.fingerprint.pci_id) | unique | length) == 2'
+  gathertune list --json | jq -e '.winners | length == 2' >/dev/null
+}

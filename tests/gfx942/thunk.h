@@ -1,5 +1,5 @@
 // What the parts of the stand-in for libhsakmt.so.1 share. libhsakmt is the thunk between AMD's ROCr runtime
-// and the Linux kernel's driver; here it serves one CPU node and one emulated MI300X, all in this process.
+// and the Linux kernel's driver; here it serves one CPU node and emulated MI300X, all in this process.
 #ifndef GFX942_THUNK_H
 #define GFX942_THUNK_H
 
@@ -10,16 +10,19 @@
 
 #define THUNK_API __attribute__((visibility("default")))
 
-enum { CPU_NODE, GPU_NODE, NODE_COUNT };
+enum { CPU_NODE, FIRST_GPU_NODE, MOST_GPUS = 8, MOST_NODES = FIRST_GPU_NODE + MOST_GPUS };
 enum { GPU_COMPUTE_UNITS = 304, GPU_SIMDS_PER_UNIT = 4 };
 
 // thunk_topology.c: the machine that is reported, and the environment's knobs.
 
-// Bytes of device memory.
+// Nodes that there are: the CPU's, then those of the GPUs.
+uint32_t thunk_nodes(void);
+bool thunk_is_gpu(uint32_t node);
+// Bytes of each device's memory.
 uint64_t thunk_device_memory(void);
 // Host threads that run a kernel.
 int thunk_threads(void);
-// Dies (XCDs) of the device.
+// Dies (XCDs) of each device.
 int thunk_dies(void);
 uint64_t thunk_schedule(void); // of the next dispatch, another one each time; 0: in order
 // Writes a line to stderr if GFX942_LOG is at least `level` (1: kernels and refusals, 2: also memory,

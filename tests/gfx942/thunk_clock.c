@@ -24,7 +24,7 @@ uint64_t clock_latest(void) {
 // behind, so that no time stamp lies before the first reading.
 THUNK_API HSAKMT_STATUS hsaKmtGetClockCounters(HSAuint32 node, HsaClockCounters *counters) {
   enum { BEHIND = 1000 * 1000 };
-  if (node >= NODE_COUNT) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (node >= thunk_nodes()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   uint64_t reading = clock_latest() - BEHIND + atomic_fetch_add(&readings, 1);
   *counters = (HsaClockCounters){.GPUClockCounter = reading,
                                  .CPUClockCounter = reading,

@@ -18,7 +18,7 @@ typedef struct {
   HSAuint32 node;
   HsaMemFlags flags;
   HSA_POINTER_TYPE type;
-  bool mapped; // visible to the device
+  bool mapped; // visible to the devices, of which none has memory that the others do not see
   void *user_data;
 } allocation;
 
@@ -26,7 +26,7 @@ typedef struct {
 // `generation`, which makes every thread's remembered ranges stale.
 static allocation *allocations;
 static size_t count, capacity;
-static uint64_t device_bytes_used;
+static uint64_t bytes_used[MOST_NODES]; // of the devices' memories, by node
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static atomic_uint_fast64_t generation = 1;
 static atomic_bool code_may_have_changed;
@@ -101,7 +101,7 @@ static void erase(allocation *a) {
 }
 
 static bool uses_device_memory(const allocation *a) {
-  return a->node == GPU_NODE && !a->flags.ui32.Scratch && !a->flags.ui32.OnlyAddress;
+  return thunk_is_gpu(a->node) && !a->flags.ui32.Scratch && !a->flags.ui32.OnlyAddress;
 }
 
 //
@@ -194,7 +194,7 @@ static void *reserve_at(void *address, uint64_t size) {
 
 THUNK_API HSAKMT_STATUS hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, HSAuint64 alignment,
                                                HsaMemFlags flags, void **address) {
-  if (node >= NODE_COUNT) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (node >= thunk_nodes()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   if (flags.ui32.NoAddress) return HSAKMT_STATUS_NOT_SUPPORTED;
   size = round_up(size, PAGE);
   if (alignment < PAGE) alignment = size >= HUGE_PAGE ? HUGE_PAGE : PAGE;
@@ -202,13 +202,13 @@ THUNK_API HSAKMT_STATUS hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, H
   if (flags.ui32.OnlyAddress) a.type = HSA_POINTER_RESERVED_ADDR;
 
   pthread_rwlock_wrlock(&lock);
-  bool fits = !uses_device_memory(&a) || device_bytes_used + size <= thunk_device_memory();
+  bool fits = !uses_device_memory(&a) || bytes_used[node] + size <= thunk_device_memory();
   void *start = NULL;
   if (fits) start = flags.ui32.FixedAddress ? reserve_at(*address, size) : reserve(size, alignment);
   a.start = (uint64_t)start;
   a.reserved = flags.ui32.FixedAddress ? size : size + PAGE;
   bool done = start && insert(a);
-  if (done && uses_device_memory(&a)) device_bytes_used += size;
+  if (done && uses_device_memory(&a)) bytes_used[node] += size;
   pthread_rwlock_unlock(&lock);
 
   if (!done) {
@@ -255,7 +255,7 @@ THUNK_API HSAKMT_STATUS hsaKmtFreeMemory(void *address, HSAuint64 size) {
   allocation *a = find_start((uint64_t)address, HSA_POINTER_ALLOCATED);
   if (!a) a = find_start((uint64_t)address, HSA_POINTER_RESERVED_ADDR);
   if (a) {
-    if (uses_device_memory(a)) device_bytes_used -= a->size;
+    if (uses_device_memory(a)) bytes_used[a->node] -= a->size;
     if (a->flags.ui32.ExecuteAccess) {
       munmap(address, a->reserved);
       atomic_store(&code_may_have_changed, true);
@@ -269,9 +269,9 @@ THUNK_API HSAKMT_STATUS hsaKmtFreeMemory(void *address, HSAuint64 size) {
 }
 
 THUNK_API HSAKMT_STATUS hsaKmtAvailableMemory(HSAuint32 node, HSAuint64 *bytes) {
-  if (node != GPU_NODE) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (!thunk_is_gpu(node)) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   pthread_rwlock_rdlock(&lock);
-  *bytes = thunk_device_memory() - device_bytes_used;
+  *bytes = thunk_device_memory() - bytes_used[node];
   pthread_rwlock_unlock(&lock);
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -336,7 +336,7 @@ THUNK_API HSAKMT_STATUS hsaKmtUnmapMemoryToGPU(void *address) {
 }
 
 THUNK_API HSAKMT_STATUS hsaKmtQueryPointerInfo(const void *pointer, HsaPointerInfo *info) {
-  static const HSAuint32 device_node = GPU_NODE;
+  static const HSAuint32 nodes[MOST_NODES] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
   memset(info, 0, sizeof *info);
   pthread_rwlock_rdlock(&lock);
   for (size_t i = first_above((uint64_t)pointer); i-- > 0;) {
@@ -350,7 +350,7 @@ THUNK_API HSAKMT_STATUS hsaKmtQueryPointerInfo(const void *pointer, HsaPointerIn
     info->SizeInBytes = a->size;
     info->UserData = a->user_data;
     info->NMappedNodes = 1;
-    info->MappedNodes = &device_node;
+    info->MappedNodes = &nodes[thunk_is_gpu(a->node) ? a->node : FIRST_GPU_NODE];
     break;
   }
   pthread_rwlock_unlock(&lock);

@@ -51,7 +51,7 @@ typedef struct {
 
 static queue queues[MAX_QUEUES]; // number 0 is not used
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
-// The device runs one kernel at a time.
+// The devices run one kernel at a time.
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint_fast64_t copy_time; // in nanoseconds
 
@@ -293,7 +293,7 @@ THUNK_API HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, H
                                           HSA_QUEUE_PRIORITY priority, void *ring, HSAuint64 bytes,
                                           HsaEvent *event, HsaQueueResource *resource) {
   (void)percentage, (void)priority, (void)event;
-  if (node != GPU_NODE) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (!thunk_is_gpu(node)) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   if (type != HSA_QUEUE_COMPUTE_AQL) {
     thunk_log(1, "queue of type %d refused", type);
     return HSAKMT_STATUS_NOT_SUPPORTED;

@@ -1,4 +1,4 @@
-// The machine that the stand-in reports: one CPU node and one MI300X.
+// The machine that the stand-in reports: one CPU node and GFX942_DEVICES MI300X.
 #include "thunk.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 static int log_level, threads;
 static uint64_t schedule;
 static uint64_t device_memory;
-static HSAuint32 dies;
+static HSAuint32 dies, devices;
 
 // The number in environment variable `name`, forced into its range; `otherwise` if it is unset or no number.
 static uint64_t setting(const char *name, uint64_t otherwise, uint64_t least, uint64_t most) {
@@ -35,10 +35,19 @@ __attribute__((constructor)) static void configure(void) {
   threads = (int)setting("GFX942_THREADS", processors > 0 ? (uint64_t)processors : 1, 1, 64);
   dies = (HSAuint32)setting("GFX942_XCC", 8, 1, 8);
   schedule = setting("GFX942_SCHEDULE", 0, 0, UINT64_MAX);
+  devices = (HSAuint32)setting("GFX942_DEVICES", 1, 1, MOST_GPUS);
 }
 
 uint64_t thunk_schedule(void) {
   return schedule ? __atomic_fetch_add(&schedule, 1, __ATOMIC_RELAXED) : 0;
+}
+
+uint32_t thunk_nodes(void) {
+  return FIRST_GPU_NODE + devices;
+}
+
+bool thunk_is_gpu(uint32_t node) {
+  return node >= FIRST_GPU_NODE && node < thunk_nodes();
 }
 
 uint64_t thunk_device_memory(void) {
@@ -88,7 +97,7 @@ THUNK_API HSAKMT_STATUS hsaKmtGetVersion(HsaVersionInfo *version) {
 }
 
 THUNK_API HSAKMT_STATUS hsaKmtAcquireSystemProperties(HsaSystemProperties *properties) {
-  *properties = (HsaSystemProperties){.NumNodes = NODE_COUNT};
+  *properties = (HsaSystemProperties){.NumNodes = thunk_nodes()};
   return HSAKMT_STATUS_SUCCESS;
 }
 
@@ -104,11 +113,12 @@ static void set_names(HsaNodeProperties *node, const char *marketing, const char
 static void describe_cpu(HsaNodeProperties *node) {
   node->NumCPUCores = 2;
   node->NumMemoryBanks = 1;
-  node->NumIOLinks = 1;
+  node->NumIOLinks = devices;
   set_names(node, "CPU", "cpu");
 }
 
-static void describe_gpu(HsaNodeProperties *node) {
+// The `index`-th of them: they differ in nothing but where they are.
+static void describe_gpu(HsaNodeProperties *node, HSAuint32 index) {
   node->NumFComputeCores = GPU_COMPUTE_UNITS * GPU_SIMDS_PER_UNIT;
   node->NumSIMDPerCU = GPU_SIMDS_PER_UNIT;
   node->NumShaderBanks = 32;
@@ -141,21 +151,21 @@ static void describe_gpu(HsaNodeProperties *node) {
   node->FComputeIdLo = 0x80001000;
   node->VendorId = 0x1002;
   node->DeviceId = 0x74a1;
-  node->LocationId = 0x0300;
-  node->DrmRenderMinor = 128;
-  node->UniqueID = 0x1234567890abcdef;
-  node->KFDGpuID = 4242;
+  node->LocationId = 0x0300 + (index << 8); // bus, device and function of PCI
+  node->DrmRenderMinor = 128 + (HSAint32)index;
+  node->UniqueID = 0x1234567890abcdef + index;
+  node->KFDGpuID = 4242 + index;
   node->FamilyID = 141;
   set_names(node, "AMD Instinct MI300X (emulated)", "ip discovery");
 }
 
 THUNK_API HSAKMT_STATUS hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperties *properties) {
-  if (node >= NODE_COUNT) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (node >= thunk_nodes()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   memset(properties, 0, sizeof *properties);
   if (node == CPU_NODE) {
     describe_cpu(properties);
   } else {
-    describe_gpu(properties);
+    describe_gpu(properties, node - FIRST_GPU_NODE);
   }
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -174,7 +184,7 @@ THUNK_API HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 node, HSAuint32 
       {.HeapType = HSA_HEAPTYPE_GPU_SCRATCH,
        .SizeInBytes = 4 * GIB,
        .VirtualBaseAddress = (uint64_t)2 << 48}};
-  if (node >= NODE_COUNT) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  if (node >= thunk_nodes()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
   HSAuint32 known = node == CPU_NODE ? sizeof cpu / sizeof *cpu : sizeof gpu / sizeof *gpu;
   if (count > known) return HSAKMT_STATUS_INVALID_PARAMETER;
   memcpy(banks, node == CPU_NODE ? cpu : gpu, count * sizeof *banks);
@@ -185,7 +195,7 @@ THUNK_API HSAKMT_STATUS hsaKmtGetNodeCacheProperties(HSAuint32 node, HSAuint32 p
                                                      HsaCacheProperties *caches) {
   static const struct { HSAuint32 level, kib; } gpu[] = {{1, 32}, {2, 4 * 1024}, {3, 256 * 1024}};
   memset(caches, 0, count * sizeof *caches);
-  if (node != GPU_NODE) return HSAKMT_STATUS_SUCCESS;
+  if (!thunk_is_gpu(node)) return HSAKMT_STATUS_SUCCESS;
   for (HSAuint32 i = 0; i < count && i < sizeof gpu / sizeof *gpu; i++) {
     caches[i].ProcessorIdLow = processor;
     caches[i].CacheLevel = gpu[i].level;
@@ -199,13 +209,13 @@ THUNK_API HSAKMT_STATUS hsaKmtGetNodeCacheProperties(HSAuint32 node, HSAuint32 p
 
 THUNK_API HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 node, HSAuint32 count,
                                                       HsaIoLinkProperties *links) {
-  if (node >= NODE_COUNT) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-  memset(links, 0, count * sizeof *links);
-  if (count) {
-    links->IoLinkType = HSA_IOLINKTYPE_PCIEXPRESS;
-    links->NodeFrom = node;
-    links->NodeTo = node == CPU_NODE ? GPU_NODE : CPU_NODE;
-    links->Weight = 20;
+  if (node >= thunk_nodes()) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  memset(links, 0, count * sizeof *links); // GPUs are linked through the CPU alone
+  for (HSAuint32 i = 0; i < count && i < (node == CPU_NODE ? devices : 1); i++) {
+    links[i].IoLinkType = HSA_IOLINKTYPE_PCIEXPRESS;
+    links[i].NodeFrom = node;
+    links[i].NodeTo = node == CPU_NODE ? FIRST_GPU_NODE + i : CPU_NODE;
+    links[i].Weight = 20;
   }
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -245,8 +255,8 @@ THUNK_API HSAKMT_STATUS hsaKmtSetTrapHandler(HSAuint32 node, void *code, HSAuint
 }
 
 THUNK_API HSAKMT_STATUS hsaKmtGetAMDGPUDeviceHandle(HSAuint32 node, HsaAMDGPUDeviceHandle *handle) {
-  static int device;
-  if (node != GPU_NODE) return HSAKMT_STATUS_INVALID_NODE_UNIT;
-  *handle = (HsaAMDGPUDeviceHandle)&device;
+  static char handles[MOST_NODES];
+  if (!thunk_is_gpu(node)) return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  *handle = (HsaAMDGPUDeviceHandle)&handles[node];
   return HSAKMT_STATUS_SUCCESS;
 }

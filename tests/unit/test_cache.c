@@ -2,6 +2,8 @@
 // believed.
 #include "tests/unit/cache_fixture.h"
 
+#include "cache/store.h"
+
 static void assert_same_trial(const gt_trial *got, const gt_trial *put) {
   assert_string_equal(got->configuration, put->configuration);
   assert_string_equal(got->source_hash, put->source_hash);
@@ -182,6 +184,82 @@ static void a_trial_is_known_only_on_the_device_and_software_that_made_it(void *
                   NOT_FOUND);
   assert_status(gt_cache_get_trial(cache, &device, &other_problem, "direct:block=256", &got, &error),
                 NOT_FOUND);
+  gt_cache_close(cache);
+}
+
+static void the_trials_of_a_problem_on_a_device_are_counted(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_fingerprint device = a_device(), other = device;
+  gt_problem problem = a_problem(4, "f16"), other_problem = a_problem(4, "f32");
+  gt_trial one = a_trial("direct:block=256"), two = a_trial("direct:block=64");
+  gt_cache *cache = open_cache(f->path, GT_CACHE_WRITE);
+  size_t count = 9;
+  strcpy(other.pci_id, "0000:04:00.0");
+  assert_ok(gt_cache_count_trials(cache, &device, &problem, &count, &error)); // nothing is known of either
+  assert_int_equal(count, 0);
+  assert_ok(gt_cache_put_trial(cache, &device, &problem, &one, &error));
+  assert_ok(gt_cache_put_trial(cache, &device, &problem, &two, &error));
+  assert_ok(gt_cache_put_trial(cache, &device, &other_problem, &one, &error));
+  assert_ok(gt_cache_put_trial(cache, &other, &problem, &one, &error));
+  assert_ok(gt_cache_count_trials(cache, &device, &problem, &count, &error));
+  assert_int_equal(count, 2);
+  assert_ok(gt_cache_count_trials(cache, &other, &other_problem, &count, &error));
+  assert_int_equal(count, 0);
+  gt_cache_close(cache);
+}
+
+enum { WRITERS = 6, WRITES = 40 };
+typedef struct {
+  gt_cache *cache;
+  int number, failed;
+} writer;
+
+static void *write_many(void *context) {
+  writer *w = context;
+  gt_fingerprint device = a_device();
+  gt_problem problem = a_problem(w->number + 1, "f16");
+  for (int i = 0; i < WRITES; i++) {
+    char *configuration = gt_print("direct:block=%d", i);
+    gt_trial trial = a_trial(configuration);
+    w->failed += gt_cache_put_trial(w->cache, &device, &problem, &trial, NULL) != GT_OK;
+    free(configuration);
+  }
+  return NULL;
+}
+
+// Each has its turn once in a while: nobody waits in vain for as long as a lock is waited for.
+static void writers_of_one_process_take_turns(void **state) {
+  fixture *f = *state;
+  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+  pthread_t threads[WRITERS];
+  writer writers[WRITERS];
+  for (int i = 0; i < WRITERS; i++) {
+    writers[i] = (writer){open_cache(f->path, GT_CACHE_WRITE), i, 0};
+    gt_cache_take_turns(writers[i].cache, &turn);
+    // SQLite alone would give up at once.
+    assert_int_equal(sqlite3_busy_timeout(writers[i].cache->db, 0), SQLITE_OK);
+  }
+  for (int i = 0; i < WRITERS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, write_many, &writers[i]), 0);
+  for (int i = 0; i < WRITERS; i++) pthread_join(threads[i], NULL);
+  // A failure passes the turn on, too.
+  gt_trial bad = a_trial("");
+  gt_fingerprint device = a_device();
+  gt_problem problem = a_problem(1, "f16");
+  bad.median_us = -1;
+  assert_true(gt_cache_put_trial(writers[0].cache, &device, &problem, &bad, NULL) != GT_OK);
+  assert_int_equal(pthread_mutex_trylock(&turn), 0);
+  pthread_mutex_unlock(&turn);
+  for (int i = 0; i < WRITERS; i++) {
+    assert_int_equal(writers[i].failed, 0);
+    gt_cache_close(writers[i].cache);
+  }
+  gt_cache *cache = open_cache(f->path, GT_CACHE_READ);
+  gt_cache_counts counts;
+  gt_error error = {0};
+  assert_ok(gt_cache_count(cache, &counts, &error));
+  assert_int_equal(counts.trials, WRITERS * WRITES);
   gt_cache_close(cache);
 }
 
@@ -565,6 +643,8 @@ int main(void) {
       CASE(every_outcome_and_an_ugly_message_can_be_stored),
       CASE(a_trial_is_replaced_by_a_later_one_of_the_same_configuration),
       CASE(a_trial_is_known_only_on_the_device_and_software_that_made_it),
+      CASE(the_trials_of_a_problem_on_a_device_are_counted),
+      CASE(writers_of_one_process_take_turns),
       CASE(numbers_that_cannot_be_are_refused),
       CASE(trials_are_visited_by_model_in_the_order_of_their_configurations),
       CASE(a_winner_comes_back_with_its_variant_and_code),

@@ -10,8 +10,11 @@ static gt_generator *small_generator(void) {
   return generator;
 }
 
-// Makes the space and the default of a family `t`, and expects a message from both.
-static void assert_space_fails(const char *script, const char *message) {
+typedef gt_status making(gt_generator *generator, const char *family, const gt_problem *problem,
+                         const gt_fingerprint *device, gt_space *space, gt_error *error);
+
+// Makes the space of a family `t`, and expects a message.
+static void assert_making_fails(making *make, const char *script, const char *message) {
   template_fixture fixture;
   gt_generator *generator;
   gt_error error = {0};
@@ -19,11 +22,13 @@ static void assert_space_fails(const char *script, const char *message) {
   gt_problem problem = problem_of(SMALL_PROBLEM);
   gt_fingerprint device = some_device();
   if (fixture_open(&fixture, script, "", NULL, &generator, &error) != GT_OK) fail_msg("%s", error.text);
-  assert_int_equal(gt_space_make(generator, "t", &problem, &device, &space, &error), GT_TEMPLATE);
+  assert_int_equal(make(generator, "t", &problem, &device, &space, &error), GT_TEMPLATE);
   assert_string_equal(error.text, message);
-  assert_null(space.configurations);
+  assert_true(!space.configurations && !space.works);
   gt_generator_close(generator);
 }
+
+#define assert_space_fails(script, message) assert_making_fails(gt_space_make, script, message)
 
 static void families_are_listed_by_name(void **state) {
   (void)state;
@@ -179,6 +184,18 @@ static void a_constraint_must_say_true_or_false(void **state) {
                      "t.lua:9: unknown field 'w' of configuration");
 }
 
+static void what_a_thread_does_must_be_said_in_numbers(void **state) {
+  (void)state;
+#define WORK(text) FAMILY("p0.work = function() return " text " end")
+#define assert_works_fail(script, message) assert_making_fails(gt_space_make_with_works, script, message)
+  assert_works_fail(WORK("3"), "t.lua:8: work: is no table of what a thread does");
+  assert_works_fail(WORK("{loads = 1, byte = 2}"),
+                     "t.lua:8: work: is no table of what a thread does; unknown field byte");
+  assert_works_fail(WORK("{loads = 1}"), "t.lua:8: work: load_bytes is no number of 1 and more");
+  assert_works_fail(WORK("{loads = 1, load_bytes = 4, flight = 1, operations = 0 / 0, registers = 8}"),
+                     "t.lua:8: work: operations is no number of 0 and more");
+}
+
 static void assert_render_refuses(const char *configuration, const char *message) {
   gt_generator *generator = small_generator();
   gt_problem problem = problem_of(SMALL_PROBLEM);
@@ -291,6 +308,7 @@ int main(void) {
       cmocka_unit_test(a_default_outside_of_the_space_is_refused),
       cmocka_unit_test(faulty_parameters_are_refused),
       cmocka_unit_test(a_constraint_must_say_true_or_false),
+      cmocka_unit_test(what_a_thread_does_must_be_said_in_numbers),
       cmocka_unit_test(an_illegal_configuration_is_refused_with_what_is_legal),
       cmocka_unit_test(values_on_request_render_but_are_not_in_the_space),
       cmocka_unit_test(a_malformed_configuration_is_refused),

@@ -1,5 +1,7 @@
 #include "tests/unit/tune_run.h"
 
+#include "generator/default.h"
+
 static void the_fastest_is_stored_with_its_code_object(void **state) {
   (void)state;
   run r;
@@ -23,6 +25,46 @@ static void the_fastest_is_stored_with_its_code_object(void **state) {
   assert_true(winner.code && winner.code_size > 0);
   assert_float_equal(winner.stream_us, 10, 0.01);
   gt_winner_free(&winner);
+  end(&r);
+}
+
+// `direct` is the only family of the rule's order that the tests' templates have.
+static void the_time_of_the_default_by_rule_is_told(void **state) {
+  (void)state;
+  run r;
+  start_script(&r,
+               SCRIPT("{\"match\":\"direct:block=16\",\"us\":40},{\"match\":\"direct:block=64\",\"us\":44},"
+                      "{\"match\":\"direct:block=32\",\"us\":90}"),
+               "direct");
+  char *standard = NULL;
+  assert_int_equal(gt_default_configuration(r.generator, &r.problem, gt_workshop_fingerprint(r.workshop), &standard,
+                                            NULL),
+                   GT_OK);
+  for (int i = 0; i < 2; i++) { // tried; from the cache
+    assert_int_equal(tune(&r), GT_OK);
+    assert_string_equal(r.tuned.configuration, "direct:block=16");
+    assert_non_null(r.tuned.untuned);
+    assert_string_equal(r.tuned.untuned, standard);
+    double us = strstr(standard, "=16") ? 40 : strstr(standard, "=64") ? 44 : strstr(standard, "=32") ? 90 : 100;
+    assert_float_equal(r.tuned.untuned_us, us, 0.01);
+  }
+  free(standard);
+  end(&r);
+}
+
+// Twice as slow as the best and more: a few samples are enough to see it.
+static void what_is_given_up_as_too_slow_is_counted(void **state) {
+  (void)state;
+  run r;
+  start_script(&r,
+               SCRIPT("{\"match\":\"direct:block=64\",\"us\":1000},{\"match\":\"direct:block=16\",\"us\":900}"),
+               "direct");
+  r.options.timing.min_batches = 5; // more than a probe has
+  assert_int_equal(tune(&r), GT_OK);
+  assert_int_equal(r.tuned.rejected, 2);
+  assert_int_equal(r.rejected, 2);
+  assert_true(r.busy >= 0 && r.busy <= 1);
+  assert_int_equal(r.tuned.failed, 0);
   end(&r);
 }
 
@@ -246,6 +288,8 @@ static void real_kernels_with_every_fault_leave_the_right_one_as_winner(void **s
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_fastest_is_stored_with_its_code_object),
+    cmocka_unit_test(the_time_of_the_default_by_rule_is_told),
+    cmocka_unit_test(what_is_given_up_as_too_slow_is_counted),
     cmocka_unit_test(a_second_run_makes_no_new_trial),
     cmocka_unit_test(kernels_in_quarantine_are_not_tried_for_another_problem_until_that_is_asked_for),
     cmocka_unit_test(what_was_as_fast_is_stored_with_the_winner),

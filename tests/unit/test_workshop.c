@@ -203,6 +203,65 @@ static void an_interruption_ends_the_call_in_progress(void **state) {
   gt_workshop_close(workshop);
 }
 
+static void an_interruption_ends_the_calls_of_all_workshops(void **state) {
+  (void)state;
+  gt_workshop *workshops[] = {tuner_workshop(NULL), tuner_workshop(NULL)};
+  gt_buffer code = {0}, log = {0};
+  gt_workshop_interrupt();
+  gt_workshop *later = tuner_workshop(NULL); // is none of its
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(gt_workshop_compile(workshops[i], "opencl", "x", "y", &code, &log, NULL), GT_INTERRUPTED);
+  assert_int_not_equal(gt_workshop_compile(later, "opencl", "x", "y", &code, &log, NULL), GT_INTERRUPTED);
+  gt_buffer_free(&code);
+  gt_buffer_free(&log);
+  for (int i = 0; i < 2; i++) gt_workshop_close(workshops[i]);
+  gt_workshop_close(later);
+}
+
+// Ends the worker by a kernel that crashes.
+static void crash(gt_workshop *workshop) {
+  gt_generator *generator = tuner_generator();
+  gt_problem problem = tuner_problem(TUNER_PROBLEM);
+  gt_variant variant = tuner_variant(generator, "direct:block=64", &problem, workshop);
+  gt_timing_options timing = tuner_timing();
+  gt_trial trial;
+  assert_int_equal(gt_workshop_problem(workshop, &problem, NULL, NULL), GT_OK);
+  assert_int_equal(gt_workshop_trial(workshop, &variant, true, &timing, &trial, NULL), GT_OK);
+  assert_int_equal(trial.outcome, GT_OUTCOME_CRASH);
+  gt_trial_free(&trial);
+  gt_variant_free(&variant);
+  gt_generator_close(generator);
+}
+
+static void rewrite(const char *path, const char *text) {
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void a_device_that_does_not_open_again_is_lost_and_so_is_one_whose_name_another_has(void **state) {
+  (void)state;
+#define MEMBER(place) \
+  "{\"fingerprint\":{\"target\":\"opencl\",\"pci_id\":\"" place "\"},\"rules\":[{\"action\":\"crash\"}]}"
+  char *path = tuner_file(MEMBER("0000:01:00.0")), *device = gt_print("recorded:%s", path);
+  gt_workshop *workshop = tuner_workshop(device);
+  gt_error error = {0};
+  crash(workshop);
+  assert_int_equal(gt_workshop_check(workshop, &error), GT_OK); // it is there
+  crash(workshop);
+  rewrite(path, MEMBER("0000:02:00.0"));
+  assert_int_equal(gt_workshop_check(workshop, &error), GT_DEVICE_LOST);
+  assert_non_null(strstr(error.text, "another device now"));
+  rewrite(path, "nothing");
+  assert_int_equal(gt_workshop_check(workshop, &error), GT_DEVICE_LOST);
+  assert_non_null(strstr(error.text, "does not open again"));
+  rewrite(path, MEMBER("0000:01:00.0"));
+  assert_int_equal(gt_workshop_check(workshop, &error), GT_OK); // back again
+  gt_workshop_close(workshop);
+  tuner_remove(path);
+  free(device);
+}
+
 // Whether a process is there and not a zombie.
 static bool runs(pid_t pid) {
   char path[64], name[64], status = 'X';
@@ -283,6 +342,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_device_that_is_not_there_is_refused_at_once),
     cmocka_unit_test(a_program_that_cannot_be_started_or_is_no_worker_is_an_error),
     cmocka_unit_test(an_interruption_ends_the_call_in_progress),
+    cmocka_unit_test(an_interruption_ends_the_calls_of_all_workshops),
+    cmocka_unit_test(a_device_that_does_not_open_again_is_lost_and_so_is_one_whose_name_another_has),
     cmocka_unit_test(a_worker_ends_when_its_parent_dies),
 };
 

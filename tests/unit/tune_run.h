@@ -15,7 +15,8 @@ typedef struct {
   gt_tuned tuned;
   gt_error error;
   // From the progress calls.
-  size_t calls, fresh, outcomes[16], interrupt_after;
+  size_t calls, fresh, rejected, outcomes[16], interrupt_after;
+  double busy; // as last told
   char *messages[16]; // last message per outcome
   char *order[64];    // configurations in the order in which they were done
 } run;
@@ -58,6 +59,8 @@ static inline void on_progress(void *context, const gt_tune_progress *now) {
   run *r = context;
   r->calls++;
   assert_true(now->done <= now->total);
+  r->rejected = now->rejected;
+  r->busy = now->device_busy;
   if (!now->last) return;
   if (now->done <= 64) r->order[now->done - 1] = gt_strdup(now->last->configuration);
   r->fresh += !now->cached;

@@ -132,6 +132,9 @@ gt_status gt_request_begin(gt_generator *generator, const char *name, const gt_p
                            const gt_fingerprint *device, gt_request *request, gt_error *error) {
   gt_family *family = find(generator, name);
   *request = (gt_request){.generator = generator, .family = family, .problem = problem, .device = device};
+  if (family && problem && gt_problem_inner(problem) == 0) // templates divide by it
+    return gt_fail(error, GT_UNSUPPORTED, "%s: without channels the problem is empty, and has no kernels",
+                   name);
   if (family) return GT_OK;
   gt_buffer names = {0};
   for (size_t i = 0; i < generator->count; i++)

@@ -48,7 +48,8 @@ enum {
   GT_AT_TOP = GT_AT_CONFIGURATION
 };
 
-// GT_USAGE, listing the families, when there is none of that name.
+// GT_USAGE, listing the families, when there is none of that name. GT_UNSUPPORTED for a problem without channels
+// whose kernels would have them in their text.
 gt_status gt_request_begin(gt_generator *generator, const char *family, const gt_problem *problem,
                            const gt_fingerprint *device, gt_request *request, gt_error *error);
 void gt_request_end(gt_request *request);

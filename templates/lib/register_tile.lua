@@ -51,6 +51,8 @@ end
 function register_tile.claims(p)
   if p.in_slice >= 1 << 31 or p.out_reach >= 1 << 31 then return false, "slices of 2^31 elements and more (direct does them)" end
   if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
+  -- A thread would go through them all, and so does what looks for a tile that fits.
+  if math.max(p.axes[1].max_count, p.axes[2].max_count) > 1024 then return false, "more than 1024 outputs per input along depth or height" end
   return true
 end
 

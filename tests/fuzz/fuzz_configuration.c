@@ -38,7 +38,7 @@ static void check_text(const char *text) {
 static bool takes_long(const gt_problem *problem) {
   int64_t bytes = 0;
   for (int axis = 0; axis < GT_AXES; axis++) bytes += gt_axis_bytes(problem, axis);
-  return bytes > 4 << 20;
+  return bytes > 1 << 20;
 }
 
 static void check_rendering(const char *text, const gt_problem *problem) {

@@ -70,6 +70,9 @@ static void a_problem_that_is_not_claimed_is_refused_with_the_reason(void **stat
   assert_int_equal(gt_family_claims(generator, "bound", &problem, &device, &error), GT_OK);
   assert_int_equal(gt_family_claims(generator, "small", &problem, &device, &error), GT_UNSUPPORTED);
   assert_string_equal(error.text, "small: channels-first only");
+  gt_problem empty = problem_of("upsample_bilinear2d_backward:n=2,c=0,in=4x4,out=8x8,dtype=f32,layout=nhwc");
+  assert_int_equal(gt_family_claims(generator, "bound", &empty, &device, &error), GT_UNSUPPORTED);
+  assert_string_equal(error.text, "bound: without channels the problem is empty, and has no kernels");
   assert_int_equal(gt_space_make(generator, "small", &problem, &device, &space, &error), GT_UNSUPPORTED);
   assert_int_equal(gt_family_default(generator, "small", &problem, &device, &configuration, &error),
                    GT_UNSUPPORTED);

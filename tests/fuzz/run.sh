@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs the fuzz harnesses one after the other, each for its part of the time, and tells what each found, how many inputs
 # it tried and what it reached. Environment: BUILD, MINUTES (together, 60), HARNESS (one name; all).
-# Leaks are looked for when a harness ends: after every input, that would take most of the time.
+# Leaks are looked for at the end, with all that was learnt: after every input, that would take most of the time.
 # What a run learns is kept in BUILD/corpus and is where the next one begins; findings are in BUILD/findings.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -45,6 +45,12 @@ for name in "${harnesses[@]}"; do
   begin=$SECONDS
   nice "$build/tests/fuzz/fuzz_$name" "${options[@]}" "$corpus" "tests/fuzz/corpus/$name" >"$log" 2>&1
   code=$?
+  if [ $code -eq 0 ]; then
+    nice "$build/tests/fuzz/fuzz_$name" -runs=0 -artifact_prefix="$build/findings/$name-" "$corpus" "tests/fuzz/corpus/$name" \
+      >"$log.leaks" 2>&1
+    code=$?
+    grep -aE 'ERROR: |SUMMARY: |Test unit written' "$log.leaks" >>"$log"
+  fi
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
   reached=$(grep -oE 'cov: [0-9]+ ft: [0-9]+' "$log" | tail -n 1)
   end="no finding"

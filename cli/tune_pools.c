@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuner/classes.h"
 #include "tuner/stale.h"
 
 // Whether problems may be tuned on either: the same model with the same software.
@@ -50,17 +51,25 @@ static const gt_tune_device *first_of(const gt_tune_run *run, size_t pool) {
   return device;
 }
 
+// What trials of a problem are kept for: it, or the first of its classes.
+static gt_problem kept_as(const gt_problem *problem) {
+  gt_problem kept = *problem;
+  if (gt_has_classes(problem)) kept.sampling.positions = GT_GRID_CLASS_ANY + 1;
+  return kept;
+}
+
 // A problem of which trials are stored goes to the device that has most of them.
 static gt_status find_homes(gt_tune_run *run, gt_error *error) {
   gt_status status = GT_OK;
   for (size_t i = 0; i < run->n_rows && !run->tune.retry; i++) {
     gt_tune_row *row = &run->rows[i];
+    gt_problem kept = kept_as(row->problem);
     size_t most = 0, members = 0;
     for (size_t k = 0; k < run->n_devices && status == GT_OK; k++) {
       gt_tune_device *device = &run->devices[k];
       size_t count = 0;
       if (device->pool != row->pool) continue;
-      status = gt_cache_count_trials(device->cache, &device->fingerprint, row->problem, &count, error);
+      status = gt_cache_count_trials(device->cache, &device->fingerprint, &kept, &count, error);
       if (count >= most) row->home = count > most ? device : NULL; // equal ones: no matter which
       if (count > most) most = count;
       members++;

@@ -47,6 +47,9 @@ void gt_tune_event_trial(const gt_tune_device *device, const gt_tune_progress *n
                                          gt_json_number(now->best_us), "default_us",
                                          gt_json_number(now->default_us), "stream_us",
                                          gt_json_number(now->stream_us)));
+  char text[GT_PROBLEM_TEXT];
+  gt_problem_print(now->problem, text);
+  json_object_set_new(json, "kept_as", json_string(text));
   json_object_set_new(json, "device_busy", now->device_busy < 0 ? json_null() : json_real(now->device_busy));
   put(device->run, "trial", json);
 }

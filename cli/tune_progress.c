@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/trial.h"
+#include "generator/default.h"
 
 enum { BAR = 10, LINES = 10 }; // characters; plain lines per problem
 enum { TOLD_FAILURES = 5 };    // told one by one per problem; the rest is counted
@@ -85,7 +86,8 @@ static void describe(const gt_tune_device *device, const gt_tune_progress *now, 
   if (now->best) {
     gt_buffer_print(line, ", best %s µs", gt_microseconds(now->best_us).text);
     if (now->default_us > 0 && now->best_us > 0)
-      gt_buffer_print(line, ", %s × direct", gt_ratio(now->default_us, now->best_us, "").text);
+      gt_buffer_print(line, ", %s × %s", gt_ratio(now->default_us, now->best_us, "").text,
+                      gt_plain_family(now->problem));
     if (now->stream_us > 0 && now->best_us > 0)
       gt_buffer_print(line, ", %s of stream", gt_ratio(now->stream_us, now->best_us, "").text);
   }

@@ -1,12 +1,15 @@
 #include "cli/tune_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/model.h"
 #include "cli/table.h"
 #include "cli/trial.h"
 #include "cli/tune_value.h"
+#include "generator/default.h"
 #include "tuner/wire.h"
 
 // --- tables
@@ -36,8 +39,18 @@ static void print_heading(const gt_tune_run *run, size_t pool) {
          run->tune.timing.warm ? "warm" : "cold");
 }
 
+// What speed-ups are against: the family's name, where it is the same for all problems.
+static const char *plain_family(const gt_tune_run *run) {
+  const char *name = gt_plain_family(&run->suite->problems[0]);
+  for (size_t i = 1; i < run->suite->count; i++)
+    if (strcmp(gt_plain_family(&run->suite->problems[i]), name) != 0) return "plain";
+  return name;
+}
+
 static void print_winners(const gt_tune_run *run, size_t pool) {
-  gt_table *table = gt_table_new("problem|direct µs|best µs|speed-up|of stream|configuration", "lrrrrl");
+  char *headings = gt_print("problem|%s µs|best µs|speed-up|of stream|configuration", plain_family(run));
+  gt_table *table = gt_table_new(headings, "lrrrrl");
+  free(headings);
   for (size_t i = 0; i < run->n_rows; i++) {
     const gt_tune_row *row = &run->rows[i];
     const gt_tuned *t = &row->tuned;

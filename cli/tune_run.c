@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/tune_events.h"
+#include "cli/tune_pools.h"
 #include "cli/tune_progress.h"
 #include "tuner/classes.h"
-#include "tuner/stale.h"
 
 enum { MOST_LOSSES = 2 };               // a problem over which so many devices were lost is not tried on a further one
 static const double seconds_of_nap = 1; // between looks whether the run was interrupted, where nothing else wakes
@@ -23,14 +23,18 @@ static bool may_take(const gt_tune_device *device, const gt_tune_row *row) {
          (!row->home || row->home == device || row->home->lost);
 }
 
-// What has trials of this device first: nobody else can take it.
+// What is stale first; then what has trials of this device, since nobody else can take it.
 static gt_tune_row *find_row(const gt_tune_device *device) {
   gt_tune_run *run = device->run;
-  for (size_t i = 0; i < run->n_rows; i++)
-    if (run->rows[i].home == device && may_take(device, &run->rows[i])) return &run->rows[i];
-  for (size_t i = 0; i < run->n_rows; i++)
-    if (may_take(device, &run->rows[i])) return &run->rows[i];
-  return NULL;
+  gt_tune_row *own = NULL, *other = NULL;
+  for (size_t i = 0; i < run->n_rows; i++) {
+    gt_tune_row *row = &run->rows[i];
+    if (!may_take(device, row)) continue;
+    if (row->stale) return row;
+    if (row->home == device && !own) own = row;
+    if (!other) other = row;
+  }
+  return own ? own : other;
 }
 
 // Whether there may be a problem for the device yet: others may be lost, and leave theirs.
@@ -233,38 +237,6 @@ static void *work(void *argument) {
 // --- the whole
 // -------------------------------------------------------------------------------------------------
 
-// Whether problems may be tuned on either: the same model with the same software.
-static bool are_alike(const gt_fingerprint *a, const gt_fingerprint *b) {
-  return strcmp(a->backend, b->backend) == 0 && strcmp(a->name, b->name) == 0 && strcmp(a->arch, b->arch) == 0 &&
-         a->compute_units == b->compute_units && a->memory_bytes == b->memory_bytes &&
-         strcmp(a->driver, b->driver) == 0 && strcmp(a->runtime, b->runtime) == 0 &&
-         strcmp(a->compiler, b->compiler) == 0;
-}
-
-static void make_pools(gt_tune_run *run) {
-  for (size_t i = 0; i < run->n_devices; i++) {
-    gt_tune_device *device = &run->devices[i];
-    device->pool = run->n_pools;
-    if (device->error.status != GT_OK) {
-      device->pool = SIZE_MAX;
-      continue;
-    }
-    for (size_t k = 0; k < i && device->pool == run->n_pools; k++)
-      if (run->devices[k].pool != SIZE_MAX && are_alike(&run->devices[k].fingerprint, &device->fingerprint)) device->pool = run->devices[k].pool;
-    run->n_pools += device->pool == run->n_pools;
-  }
-}
-
-static void make_rows(gt_tune_run *run) {
-  run->rows = gt_alloc((run->n_pools * run->suite->count + 1) * sizeof *run->rows);
-  for (size_t pool = 0; pool < run->n_pools; pool++)
-    for (size_t i = 0; i < run->suite->count; i++) {
-      gt_tune_row *row = &run->rows[run->n_rows++];
-      *row = (gt_tune_row){.problem = &run->suite->problems[i], .calls = run->suite->calls[i], .pool = pool};
-      gt_problem_print(row->problem, row->text);
-    }
-}
-
 // Tells what did not open, or fails for it.
 static gt_status sort_out(const gt_tune_run *run, bool found, gt_error *error) {
   size_t opened = 0;
@@ -307,8 +279,7 @@ gt_status gt_tune_run_open(gt_tune_run *run, const gt_device_names *names, gt_er
   pthread_mutex_unlock(&run->lock);
   status = sort_out(run, names->found, error);
   if (status != GT_OK) return status;
-  make_pools(run);
-  make_rows(run);
+  gt_tune_pools_make(run);
   return GT_OK;
 }
 
@@ -340,61 +311,10 @@ static gt_status equip(gt_tune_run *run, const char *path, bool store, gt_error 
   return status;
 }
 
-// A problem of which trials are stored goes to the device that has most of them.
-static gt_status find_homes(gt_tune_run *run, gt_error *error) {
-  gt_status status = GT_OK;
-  for (size_t i = 0; i < run->n_rows && !run->tune.retry; i++) {
-    gt_tune_row *row = &run->rows[i];
-    size_t most = 0, members = 0;
-    for (size_t k = 0; k < run->n_devices && status == GT_OK; k++) {
-      gt_tune_device *device = &run->devices[k];
-      size_t count = 0;
-      if (device->pool != row->pool) continue;
-      status = gt_cache_count_trials(device->cache, &device->fingerprint, row->problem, &count, error);
-      if (count >= most) row->home = count > most ? device : NULL; // equal ones: no matter which
-      if (count > most) most = count;
-      members++;
-    }
-    if (members < 2) row->home = NULL; // in the suite's order, then
-  }
-  return status;
-}
-
-static const gt_tune_device *first_of(const gt_tune_run *run, size_t pool) {
-  const gt_tune_device *device = run->devices;
-  while (device->pool != pool) device++;
-  return device;
-}
-
-// Problems whose stored winner is stale come first, in the order in which they were given, as do the others after
-// them: what programs are served by now is verified before anything new is looked for.
-static void put_stale_first(gt_tune_run *run) {
-  size_t count = run->suite->count, stale = 0;
-  gt_tune_row *sorted = gt_alloc((run->n_rows + 1) * sizeof *sorted);
-  bool *is_stale = gt_alloc(count * sizeof *is_stale);
-  for (size_t pool = 0; pool < run->n_pools; pool++) {
-    const gt_tune_device *device = first_of(run, pool);
-    gt_tune_row *from = run->rows + pool * count, *to = sorted + pool * count;
-    for (size_t i = 0; i < count; i++) {
-      is_stale[i] = gt_is_stored_stale(device->generator, device->cache, &device->fingerprint, from[i].problem);
-      stale += is_stale[i];
-    }
-    for (int wanted = 1; wanted >= 0; wanted--)
-      for (size_t i = 0; i < count; i++)
-        if (is_stale[i] == wanted) *to++ = from[i];
-  }
-  free(run->rows);
-  free(is_stale);
-  run->rows = sorted;
-  if (stale && stale < run->n_rows && !run->quiet)
-    fprintf(stderr, "%zu of %zu problems have a stale winner: they come first\n", stale, run->n_rows);
-}
-
 gt_status gt_tune_run_all(gt_tune_run *run, const char *path, bool store, gt_error *error) {
   gt_status status = equip(run, path, store, error);
-  if (status == GT_OK) status = find_homes(run, error);
+  if (status == GT_OK) status = gt_tune_pools_order(run, error);
   if (status != GT_OK) return status;
-  put_stale_first(run);
   gt_tune_event_run(run);
   gt_progress_start(&run->progress);
   pthread_mutex_lock(&run->lock);

@@ -24,6 +24,7 @@ typedef struct {
   enum { GT_ROW_WAITING, GT_ROW_RUNNING, GT_ROW_DONE } state;
   const gt_tune_device *home;   // has trials of it in the cache, which on another device would be repeated; NULL: none
   const gt_tune_device *device; // that tunes it or has done so
+  bool stale;                   // its stored winner is
   int losses;                   // devices that were lost over it
   size_t number;                // in the order of beginning, from 1
   double seconds;               // that it took

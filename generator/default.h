@@ -5,8 +5,8 @@
 #include "generator/generator.h"
 
 // The plainest family of the problem's form, which does every problem that any family does: `direct`, or
-// `grid_scatter`. What other results are compared with where the reference has no time for all, and what the
-// value of tuning is counted from.
+// `grid_scatter`. What other results are compared with where the reference has no time for all, and what
+// speed-ups are told against.
 const char *gt_plain_family(const gt_problem *problem);
 
 // The default of the family that suits the problem by rule: the first that claims it, in an order that

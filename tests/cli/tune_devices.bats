@@ -61,6 +61,22 @@ wait_for_journals() {
   json '.problems | all(.cached == 0)'
 }
 
+@test "a problem that is tuned by classes goes to the device that has the trials of its classes" {
+  local grid=grid_sampler_2d_backward:c=2,in=6x5,out=4x4,dtype=f32,want=input
+  member a 01
+  member b 02
+  for round in first second; do
+    gt tune "$grid,n=1" "$grid,n=2" --device $PAIR --families grid_scatter --budget 1 --json --quiet
+    works
+    json '.problems | length == 2 and all(.status == "OK" and .tried > 0)'
+    jq -c '[.problems[] | [.problem, .device]]' <<<"$output" >$round.txt
+  done
+  diff first.txt second.txt
+  json '.problems | all(.cached == .tried)'
+  gt tune "$grid,n=1" "$P" --device $PAIR --families grid_scatter,direct --budget 1 --quiet
+  said "plain µs"
+}
+
 @test "models are tuned each for itself" {
   member a 01
   device_script other.json <<<'{"hashed": [20, 90], "fingerprint": {"name": "Other GPU", "compute_units": 8}}'

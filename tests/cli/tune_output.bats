@@ -65,7 +65,7 @@ FEW="--families direct,taps --budget 4"
   wait "$parent" || status=$?
   [ "$status" -eq 1 ]
   jq -es 'map(.event) | index("lost") != null and last == "end"' out.json
-  jq -es '(.[] | select(.event == "result") | .status) == "DEVICE_LOST" and last.devices[0].lost' out.json
+  jq -es '(.[] | select(.event == "result") | .status | endswith("_LOST")) and last.devices[0].lost' out.json
 }
 
 @test "--json and --json-lines exclude each other, and --json-lines goes with a search only" {

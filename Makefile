@@ -116,6 +116,8 @@ $(BUILD)/embedded_schema.c: cache/schema.sql
 	$(Q)(echo 'extern const char gt_schema_sql[];'; echo 'const char gt_schema_sql[] ='; \
 	  sed 's/\\/\\\\/g; s/"/\\"/g; s/^/  "/; s/$$/\\n"/' $<; echo ';') > $@
 
+EXAMPLES := $(if $(HAVE_HIP),$(patsubst docs/%.c,$(BUILD)/%,$(wildcard docs/examples/*.c)))
+
 # Tests: every tests/unit/test_*.c and tests/contract/test_*.c is a program of its own.
 tests: $(UNIT_PROGRAMS) $(FUZZ_PROGRAMS) all $(EXAMPLES)
 
@@ -146,8 +148,6 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libgathertune-internal.a $(BUILD)/
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libgathertune-internal.a $(LIBS)
 
 # The programs that the documents show.
-EXAMPLES := $(if $(HAVE_HIP),$(patsubst docs/%.c,$(BUILD)/%,$(wildcard docs/examples/*.c)))
-
 $(EXAMPLES): $(BUILD)/%: docs/%.c include/gathertune.h $(BUILD)/libgathertune.a
 	@echo "  CC    $<"; mkdir -p $(@D)
 	$(Q)$(CC) -Wall -Wextra $(if $(WERROR),-Werror) -Wno-unused-result -Iinclude $(HIP_FLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) \

@@ -134,8 +134,8 @@ static const char *verdict(const evidence *e, size_t i) {
 static const char *const fit_names[] = {"current", "stale", "unknown", "refused"};
 static const char *const fit_texts[] = {
     "the templates render the same source today",
-    "stale: a template has changed since; it is served once it was checked, or from its stored code object, and "
-    "the next tuning run looks whether it still wins",
+    ("stale: a template has changed since; it is served once it was checked, or from its stored code object, and "
+     "the next tuning run looks whether it still wins"),
     "whether the templates render the same source today can only be told on the device",
     "stale: its configuration is not in the search space of today's templates; tune the problem again"};
 

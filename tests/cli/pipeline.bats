@@ -26,18 +26,18 @@ busy_script() { device_script "$1" <<<"{\"hashed\": [50, 200], \"compile_ms\": $
 
 @test "code objects are reused by later runs, also for other batch sizes, while source and compiler are the same" {
   plain_script gpu.json
-  gt tune "$P" --device recorded:gpu.json --strategy random --budget 12 --json
+  gt tune "$P" --device recorded:gpu.json --families reduce --budget 100 --json
   works
   json '.problems[0] | .compiled > 12 and .code_reused == 0'
   [ -f cache.db.code ]
-  gt tune "$P" --device recorded:gpu.json --strategy random --budget 12 --retry --json
+  gt tune "$P" --device recorded:gpu.json --families reduce --budget 100 --retry --json
   works
   json '.problems[0] | .compiled == 0 and .code_reused > 12 and .failed == 0'
-  gt tune "${P/n=2/n=5}" --device recorded:gpu.json --strategy random --budget 12 --json
+  gt tune "${P/n=2/n=5}" --device recorded:gpu.json --families reduce --budget 100 --json
   works
   json '.problems[0] | .compiled == 0 and .code_reused > 12'
   device_script newer.json <<<'{"hashed": [50, 200], "fingerprint": {"compiler": "newer"}}'
-  gt tune "$P" --device recorded:newer.json --strategy random --budget 12 --json
+  gt tune "$P" --device recorded:newer.json --families reduce --budget 100 --json
   works
   json '.problems[0] | .compiled > 12 and .code_reused == 0'
 }

@@ -7,6 +7,9 @@
 #include "generator/default.h"
 #include "tuner/cost.h"
 
+// Asking the scripts what all configurations do takes about a second: too long for a few trials.
+enum { LEAST_COSTED = 8 };
+
 // What the parts of an agenda are made from.
 typedef struct {
   gt_generator *generator;
@@ -158,7 +161,8 @@ static gt_status begin_search(const making *m, gt_cache *cache, const gt_agenda_
   gt_status status = gt_seeds_find(cache, m->device, m->problem, options->retry, options->incumbent,
                                    &agenda->points, &agenda->seeds, error);
   if (status != GT_OK) return status;
-  if (!agenda->seeds.view.expected && !m->device->is_cpu) status = add_costs(m, error);
+  if (!agenda->seeds.view.expected && !m->device->is_cpu && options->budget >= LEAST_COSTED)
+    status = add_costs(m, error);
   if (status != GT_OK) return status;
   const gt_search_options how = {.strategy = options->strategy,
                                  .seed = options->seed,

@@ -79,6 +79,10 @@ compare() {
   compare grid-bin-transposed-f16 grid_bin n=2,c=32,in=40x50,out=90x70,dtype=f16,padding=border grid_sampler_2d
 }
 
+@test "grid_near renders to its golden sources" {
+  compare grid-near-f16 grid_near n=2,c=8,in=20x26,out=34x37,dtype=f16,layout=nhwc,padding=border grid_sampler_2d
+}
+
 @test "grid_lds renders to its golden sources" {
   compare grid-lds-f16 grid_lds n=2,c=3,in=5x7,out=9x13,dtype=f16,padding=reflection grid_sampler_2d
 }

@@ -148,3 +148,38 @@ right() {
   right_by "$odd,want=grid" grid_bin:binning=none,parts=1,transpose=1,channels=1,flight=1,split=4,block=256
   right "${odd/c=20/c=7},layout=nhwc"
 }
+
+# One of the two ways of grid_near is spoilt in a copy of the templates, so that a right result tells that the other one was taken.
+@test "grid_near looks near the identity, and sorts the images that have samples far from it" {
+  local near=grid_sampler_2d_backward:n=2,c=3,in=20x26,out=34x37,dtype=f32 c=grid_near:radius=2,channels=3,split=1,block=64
+  [ "$DEVICE" = hip:0 ] && c=$c,order=xcd
+  # Displaced by up to 1.999 pixels, as far as is near: in every direction, at the edges too.
+  local place="(2 * (i // 2 % 37 if i % 2 == 0 else i // 74 % 34) + 1) / (34 + 3 * (1 - i % 2)) - 1" size="(26 if i % 2 == 0 else 20)"
+  local displaced="$place + 1.999 * 2 / $size * (-1 if i * 7919 % 13 < 6 else 1)"
+  local way
+  for way in sorts looks; do
+    cp -r "$ROOT/templates" $way
+    [ $way = sorts ] && sed -i 's/for (int row = Y_begin;/for (int row = Y_end;/' $way/grid_near.kernel
+    [ $way = looks ] && sed -i 's/if (far\[0\]) {/if (far[0]) { return;/' $way/grid_near.kernel
+    [ -n "$(diff -qr "$ROOT/templates" $way)" ]
+  done
+
+  positions 2 34 37 "$displaced"
+  right_by "$near" $c
+  right_by "$near,padding=border" $c
+  GATHERTUNE_TEMPLATES=looks right_by "$near" $c
+  GATHERTUNE_TEMPLATES=looks right_by "$near,padding=border,interpolation=nearest" $c
+  GATHERTUNE_TEMPLATES=sorts gt tune "$near" --device "$DEVICE" --grid-file positions.npy $ONE $c --json
+  json '.trials[0].trial.outcome == "wrong_result"'
+
+  positions 2 34 37 "math.sin(i * i)"
+  right_by "$near" $c
+  GATHERTUNE_TEMPLATES=sorts right_by "$near" $c
+  GATHERTUNE_TEMPLATES=sorts right_by "$near,layout=nhwc,interpolation=nearest,padding=reflection" $c
+
+  # The first image near, the second far; samples outside and positions that are no numbers do not make an image far.
+  positions 2 34 37 "(math.nan if i % 50 == 0 else 40 if i % 50 == 7 else $displaced) if i < 2516 else math.sin(i * i)"
+  right_by "$near" $c
+  positions 2 34 37 "math.nan if i % 50 == 0 else 40 if i % 50 == 7 else $displaced"
+  GATHERTUNE_TEMPLATES=looks right_by "$near" $c
+}

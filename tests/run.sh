@@ -135,10 +135,10 @@ for file in tests/cli/*.bats; do
   suite "command line on PoCL: $name" env GT_TEST_DEVICE=opencl:0 bats --tap "$file"
 done
 suite "library, installed" env BUILD="$build" bats --tap tests/library/library.bats
-# The kernels run in the same drivers with or without sanitizers: once is enough for the long run. Each second case here (GT_ORACLE_EVERY=1: all),
+# The kernels run in the same drivers with or without sanitizers: once is enough for the long run. Each third case here (GT_ORACLE_EVERY=1: all),
 # since PoCL takes its time to compile.
 if [ -z "${SANITIZE:-}" ]; then
-  verified "oracle on PoCL" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device opencl:0 --configurations 1 --every "${GT_ORACLE_EVERY:-2}"
+  verified "oracle on PoCL" "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device opencl:0 --configurations 1 --every "${GT_ORACLE_EVERY:-3}"
 fi
 
 # AMD's runtime and hiprtc on an emulated MI300X.
@@ -154,13 +154,13 @@ if [ -z "${SANITIZE:-}" ]; then
     suite "emulated MI300X: $(basename "$(dirname "$program")") $(basename "$program")" env GT_CONTRACT_BACKENDS=hip "$program"
   done
   export GATHERTUNE=$emulated/gathertune
-  # What depends on the device: its kernels, its faults, its code objects, and that there can be several.
-  for name in devices exchange faults kernels report strides survival tune tune_devices verify; do
+  # What depends on the device: its faults, its code objects, and that there can be several.
+  for name in devices exchange faults report strides survival tune tune_devices verify; do
     file=tests/cli/$name.bats
     suite "command line on the emulated MI300X: $(basename "$file" .bats)" env GT_TEST_DEVICE=hip:0 bats --tap "$file"
   done
   # With workgroups and waves in another order in each launch.
-  verified "oracle on the emulated MI300X" env GFX942_SCHEDULE=5 "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device hip:0 --configurations 1 --every 3
+  verified "oracle on the emulated MI300X" env GFX942_SCHEDULE=5 "$GATHERTUNE" verify --cases tests/oracle/open.jsonl --device hip:0 --configurations 1 --every 4
 fi
 
 while [ "${#waiting[@]}" -gt 0 ]; do collect; done

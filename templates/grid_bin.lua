@@ -20,7 +20,6 @@ local crowded = 1024    -- entries from which on a bin is put into order by a bl
 local function rounded_up(n, unit) return (n + unit - 1) // unit * unit end
 local function ceil(n, unit) return (n + unit - 1) // unit end
 local function step(device) return device.is_cpu and 64 or 256 end -- threads per block of the launches that bin
-local function real_bytes(p) return p.double_arithmetic and 8 or 4 end
 
 -- List positions that are summed together: few, since what is left over at both ends of a bin is summed by one thread, but so many that all
 -- of an image in one bin makes no more pieces than a thread can sum.
@@ -91,8 +90,8 @@ local function layout(c, p)
     add("ranks", 4 * entries)
     at.entries = at.ranks -- ranks are read before entries are written
     add("arrived", 4 * entries)
-    add("values", real_bytes(p) * bins.values(p) * entries)
-    add("partials", real_bytes(p) * pieces(p) * bins.corners(p) * p.channels)
+    add("values", sampling.real_bytes(p) * bins.values(p) * entries)
+    add("partials", sampling.real_bytes(p) * pieces(p) * bins.corners(p) * p.channels)
   end
   if c.transpose == 1 then add("rows", p.dtype_bytes * pitch(p) * sampling.samples(p)) end
   if transposes_input(c, p) then add("image", p.dtype_bytes * pitch(p) * sampling.pixels(p)) end
@@ -104,7 +103,7 @@ local function shared_bytes(c, p, device)
   local block, entries = image_block(c, p, device), bins.entries(p)
   local bytes = 4 * (bins.count(p) + 1) + 4 * block + 4 * most_crowded(p) + 64
   if c.binning == "image" then return bytes end
-  return bytes + 8 * entries + real_bytes(p) * (bins.values(p) * entries + pieces(p) * bins.corners(p) * p.channels // c.parts)
+  return bytes + 8 * entries + sampling.real_bytes(p) * (bins.values(p) * entries + pieces(p) * bins.corners(p) * p.channels // c.parts)
 end
 
 local function is_first(p) return p.layout == "nchw" and p.channels > 1 end -- channels-first
@@ -115,18 +114,13 @@ local function can_transpose(p)
 end
 
 local function channel_values(p)
-  local values, most = {}, is_first(p) and 8 or 16 // p.dtype_bytes
-  local n = vector.common_power(most, p.channels)
+  local n = vector.common_power(is_first(p) and 8 or 16 // p.dtype_bytes, p.channels)
   if n == 1 and is_first(p) and p.channels <= 7 then return { 1, p.channels } end
-  while n >= 1 do
-    table.insert(values, 1, n)
-    n = n // 2
-  end
-  return values
+  return vector.powers(n)
 end
 
 local function split_values(p, device)
-  if not p.wants_grid or p.interpolation == "nearest" then return { 1 } end
+  if not grid_gradient.splits(p) then return { 1 } end
   return device.is_cpu and { 1, 4 } or { 1, 4, 16 }
 end
 

@@ -11,7 +11,6 @@ local sampling = use "sampling"
 local vector = use "vector"
 
 local function ceil(n, unit) return (n + unit - 1) // unit end
-local function real_bytes(p) return p.double_arithmetic and 8 or 4 end
 local function rows(c, p) return ceil(p.axes[2].n_in, c.bands) end
 local function sums(c, p) return c.images * c.channels * rows(c, p) * p.axes[3].n_in end
 
@@ -20,30 +19,25 @@ local function width(c, p) return p.layout == "nhwc" and math.min(c.channels, ve
 
 local constraints = {
   { why = "more threads per block than the device allows", ok = function(c, p, device) return c.block <= device.max_threads_per_block end },
-  { why = "shared memory does not hold the sums", ok = function(c, p, device) return real_bytes(p) * sums(c, p) <= device.lds_bytes_per_block end },
+  { why = "shared memory does not hold the sums", ok = function(c, p, device) return sampling.real_bytes(p) * sums(c, p) <= device.lds_bytes_per_block end },
   { why = "images are cut into bands, and their channels dealt to blocks, or several are done at a time",
     ok = function(c, p) return c.images == 1 or c.bands == 1 and c.channels == p.channels end },
   { why = "several images at a time have less samples than threads, or all but four",
     ok = function(c, p) return c.images == 1 or (c.images // 2) * sampling.samples(p) < 4 * c.block end },
   { why = "bands of less than four rows, or more of them than fit into shared memory need",
     ok = function(c, p, device)
-      return c.bands == 1 or p.axes[2].n_in >= 4 * c.bands and 4 * real_bytes(p) * sums(c, p) > device.lds_bytes_per_block
+      return c.bands == 1 or p.axes[2].n_in >= 4 * c.bands and 4 * sampling.real_bytes(p) * sums(c, p) > device.lds_bytes_per_block
     end },
   { why = "no channels for so many threads", ok = function(c, p) return c.split == 1 or c.split <= grid_gradient.steps(p) end },
 }
 
 local function split_values(p)
-  if not p.wants_grid or p.interpolation == "nearest" then return { 1 } end
-  return { 1, 4, 16 }
+  return grid_gradient.splits(p) and { 1, 4, 16 } or { 1 }
 end
 
 local function channel_values(p)
-  local values, n = {}, vector.common_power(8, p.channels)
-  if n < p.channels and p.channels <= 8 then values[1] = p.channels end
-  while n >= 1 do
-    table.insert(values, 1, n)
-    n = n // 2
-  end
+  local values = vector.powers(vector.common_power(8, p.channels))
+  if values[#values] < p.channels and p.channels <= 8 then values[#values + 1] = p.channels end
   return values
 end
 

@@ -70,16 +70,11 @@ end
 -- Up to three numbers of channels, the largest: more channels per thread are fewer threads that look through the same window.
 local function channel_values(p, device)
   local first = p.layout == "nchw" and p.channels > 1
-  local n, values = vector.common_power(first and 16 or 32 // p.dtype_bytes, p.channels), {}
+  local n = vector.common_power(first and 16 or 32 // p.dtype_bytes, p.channels)
   if n == 1 and p.channels > 1 and p.channels <= 7 then return { 1, p.channels } end
-  while n >= 1 and #values < (device.is_cpu and 2 or 3) do
-    table.insert(values, 1, n)
-    n = n // 2
-  end
-  return values
+  local values = vector.powers(n)
+  return { table.unpack(values, math.max(1, #values - (device.is_cpu and 1 or 2))) }
 end
-
-local function splits(p, device) return p.wants_grid and p.interpolation ~= "nearest" and not device.is_cpu end
 
 return {
   role = "candidate",
@@ -102,7 +97,7 @@ return {
     local list = {
       { name = "radius", values = radii(p, device) },
       { name = "channels", values = channel_values(p, device) },
-      { name = "split", values = splits(p, device) and { 1, 4 } or { 1 } },
+      { name = "split", values = grid_gradient.splits(p) and not device.is_cpu and { 1, 4 } or { 1 } },
       { name = "block", values = device.is_cpu and { 64 } or { 64, 256 } },
     }
     return amd.order_parameter(list, device)

@@ -16,6 +16,9 @@ end
 -- The loads of a sample's grad_output.
 function gradient.steps(p, rows) return p.channels // width(p, rows) end
 
+-- Whether `split` says anything.
+function gradient.splits(p) return p.wants_grid and p.interpolation ~= "nearest" end
+
 function gradient.launch(p, block, split)
   if p.interpolation == "nearest" then split = 1 end
   return { kernel = "gt_grad_grid", block = block, blocks = { sampling.samples(p) * split, block } }

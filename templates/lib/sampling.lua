@@ -3,10 +3,12 @@
 -- Along an axis of S inputs a coordinate x becomes a position, which `padding` moves into the axis, and a position is read from K taps:
 -- 1 of nearest, 2 of bilinear, 4 of bicubic. A tap has an index, a weight, and the derivative of the weight with respect to x. Positions,
 -- weights and derivatives are float, or double for f64.
+local accumulation = use "accumulation"
 local sampling = {}
 
--- The type of positions, weights and sums.
-function sampling.real(p) return p.double_arithmetic and "double" or "float" end
+-- The type of positions, weights and sums, and its bytes.
+sampling.real = accumulation.type
+function sampling.real_bytes(p) return accumulation.bytes(sampling.real(p)) end
 
 local taps = { nearest = 1, bilinear = 2, bicubic = 4 }
 function sampling.taps(p) return taps[p.interpolation] end
@@ -26,14 +28,6 @@ function sampling.arguments(p)
   list[#list + 1] = "GT_GLOBAL void *workspace"
   list[#list + 1] = "gt_i64 outer"
   return table.concat(list, ", ")
-end
-
--- The elements of a tensor per image.
-function sampling.slice(p, name)
-  for _, tensor in ipairs(p.tensors) do
-    if tensor.name == name then return tensor.slice end
-  end
-  error("the problem has no tensor " .. name)
 end
 
 function sampling.samples(p) return p.axes[2].n_out * p.axes[3].n_out end

@@ -13,6 +13,13 @@ function vector.common_power(limit, ...)
   return power
 end
 
+-- 1, 2, 4, … up to a power of two.
+function vector.powers(last)
+  local list = { 1 }
+  while list[#list] < last do list[#list + 1] = 2 * list[#list] end
+  return list
+end
+
 local function word(name, bytes, i)
   if bytes == 4 then return name end
   return name .. "." .. names[bytes][i + 1]

@@ -1,4 +1,5 @@
 #include "tests/fuzz/fuzz.h"
+#include "tests/gpu_fixture.h"
 
 #include <dirent.h>
 #include <jansson.h>
@@ -164,18 +165,11 @@ gt_generator *fuzz_generator(void) {
 }
 
 gt_fingerprint fuzz_device(void) {
-  return (gt_fingerprint){.backend = "recorded",
-                          .name = "Test GPU",
-                          .arch = "gfx942:sramecc+:xnack-",
-                          .compute_units = 304,
-                          .memory_bytes = UINT64_C(192) << 30,
-                          .pci_id = "0000:03:00.0",
-                          .driver = "driver 1",
-                          .runtime = "runtime 1",
-                          .compiler = "compiler 1",
-                          .target = GT_TARGET_HIP,
-                          .wave_size = 64,
-                          .max_threads_per_block = 1024,
-                          .lds_bytes_per_block = 65536,
-                          .last_level_cache_bytes = 256 << 20};
+  gt_fingerprint device = test_gpu();
+  device.target = GT_TARGET_HIP;
+  device.wave_size = 64;
+  device.max_threads_per_block = 1024;
+  device.lds_bytes_per_block = 65536;
+  device.last_level_cache_bytes = 256 << 20;
+  return device;
 }

@@ -15,6 +15,7 @@
 
 #include "base/buffer.h"
 #include "cache/cache.h"
+#include "tests/gpu_fixture.h"
 
 // A test case with a fresh folder; its name is the function's.
 #define CASE(function) cmocka_unit_test_setup_teardown(function, make_folder, remove_folder)
@@ -67,15 +68,7 @@ static inline gt_cache *open_cache(const char *path, gt_cache_mode mode) {
 }
 
 static inline gt_fingerprint a_device(void) {
-  return (gt_fingerprint){.backend = "recorded",
-                          .name = "Test GPU",
-                          .arch = "gfx942:sramecc+:xnack-",
-                          .compute_units = 304,
-                          .memory_bytes = UINT64_C(192) << 30,
-                          .pci_id = "0000:03:00.0",
-                          .driver = "driver 1",
-                          .runtime = "runtime 1",
-                          .compiler = "compiler 1"};
+  return test_gpu();
 }
 
 static inline gt_problem a_problem(int n, const char *dtype) {

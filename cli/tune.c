@@ -101,8 +101,9 @@ static gt_status try_all(const session *s, gt_generator *generator, gt_workshop 
     char text[GT_PROBLEM_TEXT];
     gt_trial trial = {0};
     gt_problem_print(&s->problems.problems[i], text);
-    status =
-        gt_try(generator, workshop, &s->problems.problems[i], s->config, &s->tune.timing, &trial, &error);
+    bool prepared = false;
+    status = gt_try(generator, workshop, &s->problems.problems[i], s->config, &s->tune.timing, &prepared, &trial,
+                    &error);
     if (status == GT_OK) {
       if (s->json)
         json_array_append_new(all, json_pack("{s:s, s:o}", "problem", text, "trial", gt_trial_json(&trial)));

@@ -1,5 +1,7 @@
 #include "generator/default.h"
 
+#include <stdlib.h>
+
 #include "generator/axis.h"
 
 // Outputs that used one input from which on sums are better shared between neighbours than formed for each:
@@ -44,6 +46,16 @@ static const char *const *order_for(const gt_problem *problem) {
 
 const char *gt_plain_family(const gt_problem *problem) {
   return problem->op->form == GT_FORM_GRID ? "grid_scatter" : "direct";
+}
+
+gt_status gt_plain_render(gt_generator *generator, const gt_problem *problem, const gt_fingerprint *device,
+                          gt_variant *variant, gt_error *error) {
+  char *configuration = NULL;
+  gt_status status =
+      gt_family_default(generator, gt_plain_family(problem), problem, device, &configuration, error);
+  if (status == GT_OK) status = gt_render(generator, configuration, problem, device, variant, error);
+  free(configuration);
+  return status;
 }
 
 gt_status gt_default_configuration(gt_generator *generator, const gt_problem *problem,

@@ -242,36 +242,19 @@ static gt_status parse_word(const char *key, span value, const char *const *word
 static const char *const interpolations[] = {GT_INTERPOLATION_LIST(X)}, *const paddings[] = {GT_PADDING_LIST(X)},
                   *const wants[] = {GT_WANT_LIST(X)}, *const grid_classes[] = {GT_GRID_CLASS_LIST(X)};
 #undef X
-#define COUNT_OF(list) ((int)(sizeof(list) / sizeof(list)[0]))
 
-static gt_status parse_interpolation(gt_problem *problem, span value, gt_error *error) {
-  int word = 0;
-  gt_status status =
-      parse_word("interpolation", value, interpolations, COUNT_OF(interpolations), &word, error);
-  problem->sampling.interpolation = (gt_interpolation)word;
-  return status;
-}
-
-static gt_status parse_grid_padding(gt_problem *problem, span value, gt_error *error) {
-  int word = 0;
-  gt_status status = parse_word("padding", value, paddings, COUNT_OF(paddings), &word, error);
-  problem->sampling.padding = (gt_padding)word;
-  return status;
-}
-
-static gt_status parse_want(gt_problem *problem, span value, gt_error *error) {
-  int word = 0;
-  gt_status status = parse_word("want", value, wants, COUNT_OF(wants), &word, error);
-  problem->sampling.want = (gt_want)word;
-  return status;
-}
-
-static gt_status parse_grid(gt_problem *problem, span value, gt_error *error) {
-  int word = 0;
-  gt_status status = parse_word("grid", value, grid_classes, COUNT_OF(grid_classes), &word, error);
-  problem->sampling.positions = (gt_grid_class)word;
-  return status;
-}
+#define WORD_PARSER(function, key, words, field, type)                                            \
+  static gt_status function(gt_problem *problem, span value, gt_error *error) {                    \
+    int word = 0;                                                                                  \
+    gt_status status = parse_word(key, value, words, (int)(sizeof words / sizeof words[0]), &word, error); \
+    problem->sampling.field = (type)word;                                                          \
+    return status;                                                                                 \
+  }
+WORD_PARSER(parse_interpolation, "interpolation", interpolations, interpolation, gt_interpolation)
+WORD_PARSER(parse_grid_padding, "padding", paddings, padding, gt_padding)
+WORD_PARSER(parse_want, "want", wants, want, gt_want)
+WORD_PARSER(parse_grid, "grid", grid_classes, positions, gt_grid_class)
+#undef WORD_PARSER
 
 static const struct {
   const char *name;

@@ -111,18 +111,12 @@ static bool compile_direct(gathertune_context *context, const gt_problem *proble
                            gt_buffer *code) {
   const gt_fingerprint *device = &context->device.fingerprint;
   gt_generator *generator;
-  char *configuration = NULL;
-  const char *plain = gt_plain_family(problem);
   if (gt_problem_out_elements(problem) <= GT_EXPECTED_ELEMENTS &&
       gt_problem_in_elements(problem) <= GT_EXPECTED_ELEMENTS)
     return false;
-  bool good = gt_finder_generator(context->finder, &generator, NULL) == GT_OK &&
-              gt_family_claims(generator, plain, problem, device, NULL) == GT_OK &&
-              gt_family_default(generator, plain, problem, device, &configuration, NULL) == GT_OK &&
-              gt_render(generator, configuration, problem, device, direct, NULL) == GT_OK &&
-              gt_code_compile(context, direct, code, NULL) == GT_OK;
-  free(configuration);
-  return good;
+  return gt_finder_generator(context->finder, &generator, NULL) == GT_OK &&
+         gt_plain_render(generator, problem, device, direct, NULL) == GT_OK &&
+         gt_code_compile(context, direct, code, NULL) == GT_OK;
 }
 
 // Compiles the variant and checks it. GT_OK: *outcome and *message say what came of it; else it could not be

@@ -38,13 +38,13 @@ static gt_status claims(const making *m, const char *family, bool *yes, gt_error
 
 static gt_status add_standard(const making *m, gt_error *error) {
   size_t count;
-  bool known = false, yes = false;
+  bool known = false;
   char *configuration = NULL;
   const char *const *families = gt_generator_families(m->generator, &count), *plain = gt_plain_family(m->problem);
   for (size_t i = 0; i < count; i++) known = known || strcmp(families[i], plain) == 0;
-  gt_status status = known ? claims(m, plain, &yes, error) : GT_OK;
-  if (status != GT_OK || !yes) return status;
-  status = gt_family_default(m->generator, plain, m->problem, m->device, &configuration, error);
+  if (!known) return GT_OK;
+  gt_status status = gt_family_default(m->generator, plain, m->problem, m->device, &configuration, error);
+  if (status == GT_UNSUPPORTED) return GT_OK;
   gt_agenda *agenda = m->agenda;
   // It may be the stale winner, which is there already.
   bool is_new = agenda->known == 0 || (configuration && strcmp(agenda->items[0].configuration, configuration) != 0);

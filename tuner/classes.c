@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "tuner/choose.h"
+#include "tuner/keep.h"
 #include "tuner/try.h"
 
 enum { FIRST = GT_GRID_CLASS_ANY + 1, CLASSES = GT_GRID_CLASSES - FIRST };
@@ -33,15 +34,16 @@ static void add_runner(contest *c, const char *configuration) {
   c->configurations[c->count++] = gt_strdup(configuration);
 }
 
-// The time of a runner on a class: a stored trial's, or one that is made and stored now.
-static gt_status time_runner(contest *c, size_t runner, int class, gt_error *error) {
+// The time of a runner on a class: a stored trial's, or one that is made and stored now, for which the device prepares
+// the class once.
+static gt_status time_runner(contest *c, size_t runner, int class, bool *prepared, gt_error *error) {
   const gt_fingerprint *device = gt_workshop_fingerprint(c->workshop);
   const gt_problem *problem = &c->problems[class];
   const char *configuration = c->configurations[runner];
   gt_trial trial = {0};
   gt_status status = gt_cache_get_trial(c->cache, device, problem, configuration, &trial, NULL);
   if (status != GT_OK) {
-    status = gt_try(c->generator, c->workshop, problem, configuration, c->timing, &trial, error);
+    status = gt_try(c->generator, c->workshop, problem, configuration, c->timing, prepared, &trial, error);
     if (status == GT_OK) status = gt_cache_put_trial(c->cache, device, problem, &trial, error);
   }
   if (status == GT_OK && gt_trial_is_timed(&trial)) {
@@ -56,8 +58,10 @@ static gt_status time_runners(contest *c, gt_error *error) {
   gt_status status = GT_OK;
   c->us = gt_alloc((c->count + 1) * sizeof *c->us);
   c->spread_us = gt_alloc((c->count + 1) * sizeof *c->spread_us);
-  for (int k = 0; k < CLASSES; k++) // the device prepares a class once
-    for (size_t i = 0; i < c->count && status == GT_OK; i++) status = time_runner(c, i, k, error);
+  for (int k = 0; k < CLASSES; k++) {
+    bool prepared = false;
+    for (size_t i = 0; i < c->count && status == GT_OK; i++) status = time_runner(c, i, k, &prepared, error);
+  }
   return status;
 }
 
@@ -72,27 +76,13 @@ static double geometric_mean(const double values[CLASSES]) {
 
 static gt_status store(const contest *c, const gt_problem *problem, const gt_tuned *tuned, gt_error *error) {
   gt_variant variant = {0};
-  const gt_compiled *compiled;
-  char text[GT_PROBLEM_TEXT];
-  gt_problem_print(problem, text);
-  const gt_fingerprint *device = gt_workshop_fingerprint(c->workshop);
-  gt_status status = gt_render(c->generator, tuned->configuration, problem, device, &variant, error);
-  if (status == GT_OK) status = gt_workshop_code(c->workshop, &variant, &compiled, error);
-  if (status == GT_OK && compiled->status != GT_OK)
-    status = gt_fail(error, compiled->status, "the winner %s does not compile again: %s", variant.configuration,
-                     compiled->message.data ? compiled->message.data : "");
-  if (status == GT_OK) {
-    gt_winner winner = {.problem = text,
-                        .variant = variant, // borrowed, as is the code
-                        .median_us = tuned->best_us,
-                        .spread_us = tuned->best_spread_us,
-                        .default_us = tuned->default_us,
-                        .stream_us = tuned->stream_us,
-                        .code = compiled->code.data,
-                        .code_size = compiled->code.length};
-    memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
-    status = gt_cache_put_winner(c->cache, device, problem, &winner, error);
-  }
+  const gt_winner times = {.median_us = tuned->best_us,
+                           .spread_us = tuned->best_spread_us,
+                           .default_us = tuned->default_us,
+                           .stream_us = tuned->stream_us};
+  gt_status status = gt_render(c->generator, tuned->configuration, problem, gt_workshop_fingerprint(c->workshop),
+                               &variant, error);
+  if (status == GT_OK) status = gt_keep_winner(c->workshop, c->cache, problem, &variant, &times, error);
   gt_variant_free(&variant);
   return status;
 }

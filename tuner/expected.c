@@ -32,10 +32,6 @@ static int64_t *spread_over(int64_t total, int64_t count) {
   return result;
 }
 
-static gt_expected_result *first_result(gt_expected *expected) {
-  return &expected->results[0];
-}
-
 // What there is to know of the results before any value.
 static void describe(gt_bench *bench, gt_expected *expected) {
   const gt_problem *problem = &bench->problem;
@@ -46,6 +42,12 @@ static void describe(gt_bench *bench, gt_expected *expected) {
     result->inner = problem->op->form == GT_FORM_SEPARABLE ? gt_problem_inner(problem) : 1;
     result->places = result->tensor.slice / result->inner;
   }
+}
+
+static gt_expected_result *result_of(gt_expected *expected, gt_tensor_kind kind) {
+  for (int i = 0; i < expected->n_results; i++)
+    if (expected->results[i].tensor.kind == kind) return &expected->results[i];
+  return NULL;
 }
 
 static void choose_channels(gt_expected_result *result, int64_t count) {
@@ -116,7 +118,7 @@ static double *make_inputs(const gt_expected *expected, int64_t from, int64_t to
 
 static void make_group(void *context, size_t index) {
   making *m = context;
-  gt_expected_result *result = first_result(m->expected);
+  gt_expected_result *result = result_of(m->expected, GT_GRAD_INPUT);
   int64_t from, to;
   group_slices(m, index, &from, &to);
   int64_t at = from * product(m->part.in) * result->n_channels;
@@ -130,7 +132,7 @@ static void make_group(void *context, size_t index) {
 // inputs are 1.
 static gt_status make_weights(gt_expected *expected, gt_error *error) {
   gt_problem one = expected->bench->problem;
-  gt_expected_result *result = first_result(expected);
+  gt_expected_result *result = result_of(expected, GT_GRAD_INPUT);
   one.n = one.c = 1;
   size_t in = (size_t)product(one.in), out = (size_t)product(one.out);
   double *ones = gt_alloc(out * sizeof *ones), *sums = gt_alloc(in * sizeof *sums);
@@ -151,7 +153,7 @@ static gt_status check_size(int64_t slice, gt_error *error) {
 
 static gt_status expect_separable(gt_expected *expected, gt_error *error) {
   const gt_problem *problem = &expected->bench->problem;
-  gt_expected_result *result = first_result(expected);
+  gt_expected_result *result = result_of(expected, GT_GRAD_INPUT);
   int64_t spatial = larger(product(problem->in), product(problem->out)), inner = result->inner;
   choose_channels(result, smaller(inner, larger(GT_EXPECTED_ELEMENTS / 2 / spatial, smaller(inner, 2))));
   choose_slices(expected, spatial * result->n_channels);
@@ -166,12 +168,6 @@ static gt_status expect_separable(gt_expected *expected, gt_error *error) {
 }
 
 // --- grids -----------------------------------------------------------------------------------------
-
-static gt_expected_result *result_of(gt_expected *expected, gt_tensor_kind kind) {
-  for (int i = 0; i < expected->n_results; i++)
-    if (expected->results[i].tensor.kind == kind) return &expected->results[i];
-  return NULL;
-}
 
 // Slices from … to-1 of those chosen, of a tensor that the bench generated; NULL when the problem has none.
 static double *make_tensor(const gt_expected *expected, gt_tensor_kind kind, int64_t from, int64_t to) {

@@ -37,12 +37,7 @@ static gt_status take_winner(gt_generator *generator, gt_workshop *workshop, con
 static gt_status take_default(gt_generator *generator, gt_workshop *workshop, const gt_problem *problem,
                               runners *r, gt_error *error) {
   const gt_fingerprint *device = gt_workshop_fingerprint(workshop);
-  char *configuration = NULL;
-  const char *plain = gt_plain_family(problem);
-  gt_status status = gt_family_claims(generator, plain, problem, device, error);
-  if (status == GT_OK) status = gt_family_default(generator, plain, problem, device, &configuration, error);
-  if (status == GT_OK) status = gt_render(generator, configuration, problem, device, &r->variants[1], error);
-  free(configuration);
+  gt_status status = gt_plain_render(generator, problem, device, &r->variants[1], error);
   if (status != GT_OK) return status == GT_UNSUPPORTED ? GT_OK : status;
   r->default_is_winner = strcmp(r->variants[1].source_hash, r->variants[0].source_hash) == 0;
   r->count = r->default_is_winner ? 1 : 2;

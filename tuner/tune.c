@@ -8,6 +8,7 @@
 #include "generator/default.h"
 #include "tuner/agenda.h"
 #include "tuner/choose.h"
+#include "tuner/keep.h"
 #include "tuner/pipeline.h"
 #include "tuner/stale.h"
 #include "tuner/timing.h"
@@ -105,26 +106,13 @@ static void count_trial(tuning *t, const gt_agenda_item *item, const gt_trial *t
 }
 
 static gt_status put_winner(tuning *t, const gt_variant *variant, const gt_trial *trial, gt_error *error) {
-  const gt_compiled *compiled;
-  gt_status status = gt_workshop_code(t->workshop, variant, &compiled, error);
-  if (status != GT_OK) return status;
-  if (compiled->status != GT_OK)
-    return gt_fail(error, compiled->status, "the winner %s does not compile again: %s",
-                   variant->configuration, compiled->message.data ? compiled->message.data : "");
-  char text[GT_PROBLEM_TEXT];
-  gt_problem_print(t->problem, text);
-  gt_winner winner = {.problem = text,
-                      .variant = *variant, // borrowed, as is the code
-                      .median_us = trial->median_us,
-                      .spread_us = trial->spread_us,
-                      .default_us = t->default_us,
-                      .stream_us = t->stream_us,
-                      .ties = t->tuned->ties,
-                      .n_ties = t->tuned->n_ties,
-                      .code = compiled->code.data,
-                      .code_size = compiled->code.length};
-  memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
-  return gt_cache_put_winner(t->cache, t->device, t->problem, &winner, error);
+  const gt_winner times = {.median_us = trial->median_us,
+                           .spread_us = trial->spread_us,
+                           .default_us = t->default_us,
+                           .stream_us = t->stream_us,
+                           .ties = t->tuned->ties,
+                           .n_ties = t->tuned->n_ties};
+  return gt_keep_winner(t->workshop, t->cache, t->problem, variant, &times, error);
 }
 
 // The stale winner's trial was made: it is kept as a check, and if it is right takes the stale one's place. It

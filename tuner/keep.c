@@ -1,0 +1,22 @@
+#include "tuner/keep.h"
+
+#include <string.h>
+
+gt_status gt_keep_winner(gt_workshop *workshop, gt_cache *cache, const gt_problem *problem, const gt_variant *variant,
+                         const gt_winner *times, gt_error *error) {
+  const gt_compiled *compiled;
+  gt_status status = gt_workshop_code(workshop, variant, &compiled, error);
+  if (status != GT_OK) return status;
+  if (compiled->status != GT_OK)
+    return gt_fail(error, compiled->status, "the winner %s does not compile again: %s", variant->configuration,
+                   compiled->message.data ? compiled->message.data : "");
+  char text[GT_PROBLEM_TEXT];
+  gt_problem_print(problem, text);
+  gt_winner winner = *times;
+  winner.problem = text;
+  winner.variant = *variant; // borrowed, as is the code
+  winner.code = compiled->code.data;
+  winner.code_size = compiled->code.length;
+  memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
+  return gt_cache_put_winner(cache, gt_workshop_fingerprint(workshop), problem, &winner, error);
+}

@@ -142,10 +142,11 @@ fuzz:
 fuzz-programs: $(FUZZ_PROGRAMS)
 .PHONY: fuzz fuzz-programs
 
-# Benchmarks of the library, run by hand: make build/bench/lookup
-$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libgathertune-internal.a $(BUILD)/gathertune
+# Benchmarks, run by hand: make build/bench/lookup build/bench/launches
+$(BUILD)/bench/lookup: $(call object,$(wildcard bench/bare_*.c))
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libgathertune-internal.a | $(BUILD)/gathertune
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libgathertune-internal.a $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # The programs that the documents show.
 $(EXAMPLES): $(BUILD)/%: docs/%.c include/gathertune.h $(BUILD)/libgathertune.a
@@ -192,4 +193,4 @@ clean:
 	rm -rf build build-sanitize build-fuzz
 
 .PHONY: check-built gfx942-tests
--include $(patsubst %.o,%.d,$(call object,$(LIBRARY_SOURCES) $(CLI_SOURCES) $(UNIT_SOURCES) $(wildcard tests/fuzz/*.c)))
+-include $(patsubst %.o,%.d,$(call object,$(LIBRARY_SOURCES) $(CLI_SOURCES) $(UNIT_SOURCES) $(wildcard bench/*.c tests/fuzz/*.c)))

@@ -1,7 +1,7 @@
 // How fast libgathertune answers: requests made before, first requests, opening, executing. Prints one line
 // per number, with the target that the project sets itself.
 //
-//     build/bench/lookup [DEVICE]     recorded (default: no driver in the way) or opencl:0
+//     build/bench/lookup [DEVICE]     recorded (default: no driver in the way), opencl:0 or cuda:0
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,13 +13,11 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "bench/bare_launch.h"
 #include "cache/cache.h"
 #include "device/device.h"
 #include "generator/generator.h"
 #include "include/gathertune.h"
-#ifdef GT_HAVE_OPENCL
-#include "device/opencl.h"
-#endif
 
 enum { TUNED = 10000, REQUESTS = 200000, BATCH = 100, THREADS = 8, FIRST = 50, LAUNCHES = 1000 };
 
@@ -233,57 +231,44 @@ static void unload(const gt_open_device *open, loaded *l) {
   gt_winner_free(&l->winner);
 }
 
-#ifdef GT_HAVE_OPENCL
-// What a program without the library would do: set the arguments and enqueue.
-static double bare_launch(const gt_open_device *open, const loaded *l, gt_address from, gt_address to) {
-  const gt_opencl *cl = &open->device->cl;
-  const gt_launch_rule *rule = &l->winner.variant.launches[0];
-  size_t global[3], local[3];
-  cl_long argument = gt_problem_outer(&l->problem);
-  for (int i = 0; i < 3; i++) global[i] = l->grid[i] * (local[i] = rule->block[i]);
-  double start = now_ns();
-  cl->clSetKernelArgSVMPointer(l->kernel->kernel, 0, (void *)(uintptr_t)from);
-  cl->clSetKernelArgSVMPointer(l->kernel->kernel, 1, (void *)(uintptr_t)to);
-  cl->clSetKernelArgSVMPointer(l->kernel->kernel, 2, NULL);
-  cl->clSetKernelArg(l->kernel->kernel, 3, sizeof argument, &argument);
-  cl->clEnqueueNDRangeKernel(open->device->queue, l->kernel->kernel, 3, NULL, global, local, 0, NULL, NULL);
-  return now_ns() - start;
-}
-
-static void time_execution_on_opencl(gt_open_device *open, gathertune_context *context,
-                                     const char *cache_path) {
+// Executes on `stream`, and launches the same kernel by the driver's own calls.
+static void time_execution_by_driver(const gt_open_device *open, gathertune_context *context, const char *cache_path,
+                                     void *stream, bool (*launch)(gt_device *, const gt_bare_launch *)) {
   gt_error error = {0};
-  gt_address from, to;
   loaded l = load(open, cache_path);
-  if (open->backend->allocate(open->device, 1 << 22, &from, &error) ||
-      open->backend->allocate(open->device, 1 << 22, &to, &error))
+  gt_bare_launch bare_launch = {.kernel = l.kernel, .outer = gt_problem_outer(&l.problem)};
+  memcpy(bare_launch.grid, l.grid, sizeof l.grid);
+  memcpy(bare_launch.block, l.winner.variant.launches[0].block, sizeof bare_launch.block);
+  if (open->backend->allocate(open->device, 1 << 22, &bare_launch.grad_output, &error) ||
+      open->backend->allocate(open->device, 1 << 22, &bare_launch.grad_input, &error))
     give_up(error.text);
   char text[256];
   problem_text(0, text);
   const gathertune_plan *plan = ask(context, text);
-  const gathertune_buffers buffers = {.grad_output = (void *)(uintptr_t)from, .grad_input = (void *)(uintptr_t)to};
+  const gathertune_buffers buffers = {.grad_output = (void *)(uintptr_t)bare_launch.grad_output,
+                                      .grad_input = (void *)(uintptr_t)bare_launch.grad_input};
   double *bare = gt_alloc(LAUNCHES * sizeof *bare), *ours = gt_alloc(LAUNCHES * sizeof *ours);
   for (int i = 0; i < 2 * LAUNCHES; i++) { // in turn, each with an idle queue before it
+    double start = now_ns();
     if (i % 2) {
-      bare[i / 2] = bare_launch(open, &l, from, to);
+      if (!launch(open->device, &bare_launch)) give_up("the driver refuses the launch");
+      bare[i / 2] = now_ns() - start;
     } else {
-      double start = now_ns();
-      if (gathertune_execute(plan, NULL, &buffers)) give_up(gathertune_message(context));
+      if (gathertune_execute(plan, stream, &buffers)) give_up(gathertune_message(context));
       ours[i / 2] = now_ns() - start;
     }
     open->backend->synchronize(open->device, NULL);
   }
   double b = quantile(bare, LAUNCHES, 0.5), o = quantile(ours, LAUNCHES, 0.5);
-  report("bare launch by OpenCL, median", b / 1000, "µs", "setting arguments and enqueuing");
+  report("bare launch by the driver, median", b / 1000, "µs", open->backend->name);
   report("gathertune_execute, median", o / 1000, "µs", "the same kernel");
   report("  ratio", o / b, "", "target: 1.1 at most");
   free(bare);
   free(ours);
-  open->backend->release(open->device, from);
-  open->backend->release(open->device, to);
+  open->backend->release(open->device, bare_launch.grad_output);
+  open->backend->release(open->device, bare_launch.grad_input);
   unload(open, &l);
 }
-#endif
 
 // On a device whose launches are next to nothing: what the library adds to the back end's launch.
 static void time_execution(const gt_open_device *open, gathertune_context *context, const char *cache_path) {
@@ -341,11 +326,19 @@ int main(int argc, char **argv) {
   options.device = device;
   options.caches = caches;
   options.n_caches = 1;
+  void *stream = NULL;
+  bool (*launch)(gt_device *, const gt_bare_launch *) = NULL;
 #ifdef GT_HAVE_OPENCL
-  bool opencl = strcmp(open.backend->name, "opencl") == 0;
-  if (opencl) {
+  if (strcmp(open.backend->name, "opencl") == 0) {
+    launch = gt_bare_launch_opencl;
     options.device = NULL;
-    options.queue = open.device->queue;
+    options.queue = stream = gt_bare_stream_opencl(open.device);
+  }
+#endif
+#ifdef GT_HAVE_CUDA
+  if (strcmp(open.backend->name, "cuda") == 0) {
+    launch = gt_bare_launch_cuda;
+    stream = gt_bare_stream_cuda(open.device);
   }
 #endif
   gathertune_close(open_context(&options)); // what is done once per process
@@ -357,11 +350,9 @@ int main(int argc, char **argv) {
   time_first_requests_that_may_compile(&options);
   time_requests(context, 1);
   time_requests(context, THREADS);
-#ifdef GT_HAVE_OPENCL
-  if (opencl)
-    time_execution_on_opencl(&open, context, "cache.db");
+  if (launch)
+    time_execution_by_driver(&open, context, "cache.db", stream, launch);
   else
-#endif
     time_execution(&open, context, "cache.db");
   gathertune_close(context);
   gt_device_close(&open);

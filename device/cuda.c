@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gt_kernel {
-  CUfunction function;
-  gt_kernel *next;
-};
-
 struct gt_module {
   CUmodule module;
   gt_kernel *kernels;

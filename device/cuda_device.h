@@ -23,6 +23,11 @@ struct gt_device {
   CUevent events[GT_MAX_EVENTS];
 };
 
+struct gt_kernel {
+  CUfunction function;
+  gt_kernel *next; // of the same module
+};
+
 // The functions of the CUDA driver. GT_NO_LIBRARY when there is none.
 gt_status gt_cuda_get_functions(const gt_cuda_functions **cuda, gt_error *error);
 

@@ -5,8 +5,9 @@
 --   binning    device: a launch per step, all threads on each; image: one launch, a block per image that counts in shared memory; fused: that
 --              block keeps the list in shared memory and gathers too, for the channels of its part (parts: blocks per image)
 --   transpose  channels-first: grad_output (and, for grad_grid, the input) are first brought into the order [place][channel], so that
---              neighbouring threads read neighbouring channels of the same place
+--              neighbouring threads read neighbouring channels of the same place; 2: the input alone
 --   channels   that a thread sums at a time; flight: entries that it loads at a time (and channels, in the kernel of grad_grid)
+--   rows       pixels, one below the other, that a thread sums: the entries between two of them are loaded once for both
 --   order      of blocks, on GPUs of several chiplets (lib/amd)
 --   split      threads per sample in the kernel of grad_grid
 local amd = use "amd"
@@ -21,14 +22,18 @@ local function rounded_up(n, unit) return (n + unit - 1) // unit * unit end
 local function ceil(n, unit) return (n + unit - 1) // unit end
 local function step(device) return device.is_cpu and 64 or 256 end -- threads per block of the launches that bin
 
--- List positions that are summed together: few, since what is left over at both ends of a bin is summed by one thread, but so many that all
--- of an image in one bin makes no more pieces than a thread can sum.
-local function piece(p) return bins.entries(p) < 32768 and 64 or 128 end
+-- List positions that are summed together: few, since what is left over at both ends of a bin is summed by one thread, so an eighth of a bin where
+-- bins are full on average; but so many that all of an image in one bin makes no more pieces than a thread can sum.
+local function piece(p)
+  local entries = bins.entries(p)
+  local mean = entries // bins.count(p)
+  if mean < 64 then return entries < 32768 and 64 or 128 end
+  local size = 16
+  while size < 128 and size < math.max(mean // 8, entries // 4096) do size = 2 * size end
+  return size
+end
 local function pieces(p) return bins.entries(p) // piece(p) end
 local function vectors(c, p) return p.channels // c.channels end
-
--- Channels of a transposed sample with those that fill its last 16 bytes.
-local function pitch(p) return rounded_up(p.channels, 16 // p.dtype_bytes) end
 
 -- Channels of which a block reads transposed samples, one after the other: 128 bytes or all; a power of two.
 local function tile_channels(p)
@@ -41,7 +46,7 @@ end
 local function tile(p) return { channels = tile_channels(p), places = 8192 // p.dtype_bytes // tile_channels(p), block = 256 } end
 
 -- Whether the forward's input is transposed too, for the kernel of grad_grid.
-local function transposes_input(c, p) return c.transpose == 1 and p.wants_grid and p.interpolation ~= "nearest" end
+local function transposes_input(c, p) return c.transpose > 0 and p.wants_grid and p.interpolation ~= "nearest" end
 
 -- The blocks of the transposition per image, of grad_output and of the input.
 local function transposed(c, p)
@@ -49,7 +54,7 @@ local function transposed(c, p)
   local across = ceil(p.channels, t.channels)
   return {
     channel_tiles = across,
-    gradient_blocks = ceil(sampling.samples(p), t.places) * across,
+    gradient_blocks = c.transpose == 1 and ceil(sampling.samples(p), t.places) * across or 0,
     input_blocks = transposes_input(c, p) and ceil(sampling.pixels(p), t.places) * across or 0,
   }
 end
@@ -67,17 +72,23 @@ local function bins_per_thread(c, p, device) return ceil(bins.count(p), image_bl
 local function most_crowded(p) return math.max(1, bins.entries(p) // crowded) end
 
 -- Blocks per image that look for crowded bins.
-local function crowd_blocks(p)
+local function crowd_blocks(p, device)
   if bins.entries(p) <= crowded then return 0 end
-  return math.max(1, math.min(64, bins.entries(p) // 8192))
+  return math.max(1, math.min(64, math.max(bins.entries(p) // 8192, bins.count(p) // (4 * step(device)))))
 end
 
--- The scan: a part of the counters per block, in tiles of four per thread.
+-- The scan: a part of the counters per block, in rounds of up to two vectors of four per thread; at most 32 parts, since each adds up what
+-- lies before it.
 local function scan_parts(p, device)
-  local tile = 4 * step(device)
-  local tiles = math.max(4, ceil(bins.count(p), 32 * tile))
-  return { tiles = tiles, length = tiles * tile, count = ceil(bins.count(p), tiles * tile) }
+  local block = device.is_cpu and 64 or math.min(1024, device.max_threads_per_block)
+  local vectors = math.min(2, ceil(bins.count(p), 4 * block))
+  local round = 4 * vectors * block
+  local rounds = ceil(bins.count(p), 32 * round)
+  return { block = block, vectors = vectors, rounds = rounds, length = rounds * round, count = ceil(bins.count(p), rounds * round) }
 end
+
+-- Columns of pixels, of which a thread sums one.
+local function columns(c, p) return ceil(p.axes[2].n_in, c.rows) * p.axes[3].n_in end
 
 -- Where things lie in the workspace of an image, in bytes, and how many it has.
 local function layout(c, p)
@@ -93,8 +104,8 @@ local function layout(c, p)
     add("values", sampling.real_bytes(p) * bins.values(p) * entries)
     add("partials", sampling.real_bytes(p) * pieces(p) * bins.corners(p) * p.channels)
   end
-  if c.transpose == 1 then add("rows", p.dtype_bytes * pitch(p) * sampling.samples(p)) end
-  if transposes_input(c, p) then add("image", p.dtype_bytes * pitch(p) * sampling.pixels(p)) end
+  if c.transpose == 1 then add("rows", p.dtype_bytes * sampling.pitch(p) * sampling.samples(p)) end
+  if transposes_input(c, p) then add("image", p.dtype_bytes * sampling.pitch(p) * sampling.pixels(p)) end
   return at
 end
 
@@ -108,9 +119,14 @@ end
 
 local function is_first(p) return p.layout == "nchw" and p.channels > 1 end -- channels-first
 
--- Less than 16 bytes per sample are not worth it; nor is nearest's grad_grid, which is zero.
-local function can_transpose(p)
-  return is_first(p) and p.channels * p.dtype_bytes >= 16 and (p.wants_input or p.interpolation ~= "nearest")
+-- What may be transposed: all where a sample has 16 bytes and more; the input for the kernel of grad_grid, of which nearest makes zeros.
+local function transpose_values(p)
+  local values = { 0 }
+  local has_gradient = p.wants_grid and p.interpolation ~= "nearest"
+  if not is_first(p) or not (p.wants_input or has_gradient) then return values end
+  if p.channels * p.dtype_bytes >= 16 then values[2] = 1 end
+  if has_gradient then values[#values + 1] = 2 end
+  return values
 end
 
 local function channel_values(p)
@@ -130,13 +146,15 @@ local constraints = {
     ok = function(c, p, device) return not p.wants_input or c.binning == "device" or shared_bytes(c, p, device) <= device.lds_bytes_per_block end },
   { why = "only fused binning has parts, of whole vectors of channels",
     ok = function(c, p) return c.parts == 1 or c.binning == "fused" and vectors(c, p) % c.parts == 0 end },
-  { why = "fused binning reads grad_output where it lies", ok = function(c) return c.binning ~= "fused" or c.transpose == 0 end },
+  { why = "fused binning reads grad_output where it lies", ok = function(c) return c.binning ~= "fused" or c.transpose ~= 1 end },
   { why = "a thread reads less than 16 bytes of a transposed sample",
-    ok = function(c, p) return c.transpose == 0 or not p.wants_input or c.channels * p.dtype_bytes >= 16 or c.channels == vector.common_power(16 // p.dtype_bytes, p.channels) end },
+    ok = function(c, p) return c.transpose ~= 1 or not p.wants_input or c.channels * p.dtype_bytes >= 16 or c.channels == vector.common_power(16 // p.dtype_bytes, p.channels) end },
   { why = "a thread reads more than 32 bytes, or more than a block has, of a transposed sample",
-    ok = function(c, p) return c.transpose == 0 or c.channels * p.dtype_bytes <= 32 and c.channels <= tile_channels(p) end },
-  { why = "transposed samples are read by powers of two", ok = function(c) return c.transpose == 0 or c.channels & (c.channels - 1) == 0 end },
-  { why = "no channels for so many threads", ok = function(c, p) return c.split == 1 or c.split <= grid_gradient.steps(p, c.transpose == 1) end },
+    ok = function(c, p) return c.transpose ~= 1 or c.channels * p.dtype_bytes <= 32 and c.channels <= tile_channels(p) end },
+  { why = "transposed samples are read by powers of two", ok = function(c) return c.transpose ~= 1 or c.channels & (c.channels - 1) == 0 end },
+  { why = "a thread has rows of whole columns, of images with more of them; fused binning one pixel",
+    ok = function(c, p) return c.rows == 1 or c.binning ~= "fused" and p.axes[2].n_in >= 2 * c.rows end },
+  { why = "no channels for so many threads", ok = function(c, p) return c.split == 1 or c.split <= grid_gradient.steps(p, c.transpose > 0) end },
   { why = "fused binning is searched with two entries at a time", ok = function(c) return c.binning ~= "fused" or c.flight == 2 end },
   { why = "blocks of 512 threads and more bin by themselves", ok = function(c) return c.block <= 256 or c.binning == "fused" end },
 }
@@ -151,16 +169,18 @@ local function default(p, device)
   if p.wants_grid and not device.is_cpu and sampling.samples(p) < 4096 and #split_values(p, device) > 1 and grid_gradient.steps(p) >= 16 then split = 4 end
   local list = {}
   local function try(binning, transpose, channels)
-    local c = { binning = binning, parts = 1, transpose = transpose, channels = channels, flight = 2, split = split, block = block }
+    -- Two pixels per thread where bins are not so full that there are too few threads.
+    local rows = p.interpolation == "bilinear" and binning == "device" and not device.is_cpu and p.axes[2].n_in >= 16 and bins.entries(p) < 16 * bins.count(p) and 2 or 1
+    local c = { binning = binning, parts = 1, transpose = transpose, channels = channels, rows = rows, flight = 2, split = split, block = block }
     list[#list + 1] = amd.order_default(c, device, "xcd") -- blocks that read the same samples share a cache
   end
   if not p.wants_input then
-    if can_transpose(p) and p.channels >= 16 and not device.is_cpu then try("none", 1, 1) end
+    if is_first(p) and p.channels >= 3 and p.interpolation ~= "nearest" and not device.is_cpu then try("none", 2, 1) end
     try("none", 0, 1)
   else
     if p.channels <= 4 and bins.entries(p) <= 4096 then try("fused", 0, wide) end
     if device.is_cpu then try("image", 0, wide) end
-    if can_transpose(p) and p.channels >= 8 and not device.is_cpu then try("device", 1, whole) end
+    if is_first(p) and p.channels >= 8 and not device.is_cpu then try("device", 1, whole) end
     try("device", 0, wide)
   end
   return choose.first_legal(list, constraints, p, device)
@@ -173,7 +193,7 @@ return {
 
   claims = function(p)
     if bins.entries(p) >= 1 << 30 or bins.count(p) >= 1 << 30 then return false, "2^30 samples of an image, or pixels, and more" end
-    if pitch(p) * math.max(sampling.pixels(p), sampling.samples(p)) >= 1 << 31 then return false, "images of 2^31 elements and more" end
+    if sampling.pitch(p) * math.max(sampling.pixels(p), sampling.samples(p)) >= 1 << 31 then return false, "images of 2^31 elements and more" end
     return true
   end,
 
@@ -182,8 +202,9 @@ return {
     local list = {
       { name = "binning", values = p.wants_input and { "device", "image", "fused" } or { "none" } },
       { name = "parts", values = p.wants_input and p.channels > 1 and (device.is_cpu and { 1, 4 } or { 1, 4, 16 }) or one },
-      { name = "transpose", values = can_transpose(p) and { 0, 1 } or { 0 } },
+      { name = "transpose", values = transpose_values(p) },
       { name = "channels", values = p.wants_input and channel_values(p) or one },
+      { name = "rows", values = p.wants_input and p.interpolation == "bilinear" and (device.is_cpu and { 1, 3 } or is_first(p) and { 1, 2, 4 } or { 1, 2, 4, 8 }) or one },
       { name = "flight", values = (device.is_cpu or p.interpolation == "bicubic" and p.wants_grid) and { 1, 2 } or { 1, 2, 4 } },
       { name = "split", values = split_values(p, device) },
       { name = "block", values = device.is_cpu and { 64, 256 } or { 128, 256, 512, 1024 } },
@@ -198,8 +219,8 @@ return {
   launches = function(c, p, device)
     local list, samples = {}, sampling.samples(p)
     local function add(kernel, block, items) list[#list + 1] = { kernel = kernel, block = block, blocks = { items, block } } end
-    if c.transpose == 1 then
-      local t = transposed(c, p)
+    local t = transposed(c, p)
+    if t.gradient_blocks + t.input_blocks > 0 then
       list[1] = { kernel = "gt_transpose", block = tile(p).block, blocks = t.gradient_blocks + t.input_blocks }
     end
     if p.wants_grid then list[#list + 1] = grid_gradient.launch(p, c.block, c.split) end
@@ -214,16 +235,16 @@ return {
       -- Whatever runs before sets the counters to zero on the way.
       if #list == 0 then add("gt_zero", step(device), ceil(bins.count(p), 4)) end
       add("gt_count", step(device), samples)
-      list[#list + 1] = { kernel = "gt_scan", block = step(device), blocks = scan_parts(p, device).count }
+      list[#list + 1] = { kernel = "gt_scan", block = scan_parts(p, device).block, blocks = scan_parts(p, device).count }
       add("gt_place", step(device), samples)
-      add("gt_order", step(device), samples + step(device) * crowd_blocks(p))
+      add("gt_order", step(device), bins.entries(p) + step(device) * crowd_blocks(p, device))
     end
     if pieces(p) > 0 then add("gt_pieces", c.block, pieces(p) * vectors(c, p)) end
     if c.transpose == 1 then
       local lanes = tile_channels(p) // c.channels
-      list[#list + 1] = { kernel = "gt_gather", block = c.block, blocks = ceil(sampling.pixels(p), c.block // lanes) * transposed(c, p).channel_tiles }
+      list[#list + 1] = { kernel = "gt_gather", block = c.block, blocks = ceil(columns(c, p), c.block // lanes) * transposed(c, p).channel_tiles }
     else
-      add("gt_gather", c.block, sampling.pixels(p) * vectors(c, p))
+      add("gt_gather", c.block, columns(c, p) * vectors(c, p))
     end
     return list
   end,
@@ -233,9 +254,9 @@ return {
   bindings = function(c, p, device)
     return {
       sampling = sampling, bins = bins, number = amd.block(c, device), vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
-      at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = pitch(p), tile = tile(p), step = step(device),
+      at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = sampling.pitch(p), tile = tile(p), step = step(device),
       transposed = transposed(c, p), transposes_input = transposes_input(c, p),
-      crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p), scan = scan_parts(p, device),
+      crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p, device), dense = bins.entries(p) // bins.count(p) >= 8, scan = scan_parts(p, device),
       image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device), ceil = ceil,
     }
   end,

@@ -53,6 +53,31 @@ function bins.value_list(p, tap)
   return { ("Y_w%d * X_w%d"):format(tap // 4, tap % 4) }
 end
 
+-- Lines that declare `bin`, where entry number `tap` (an int expression) of the sample at the coordinates x and y is, and its values, `value_0`
+-- and so on. The entry must touch a pixel.
+function bins.entry_lines(p, x, y, tap)
+  if p.interpolation ~= "bicubic" then
+    local lines = bins.key_lines(p, x, y)
+    lines[#lines + 1] = "const int bin = key_0;"
+    if p.interpolation == "bilinear" then lines[#lines + 1] = ("const %s value_0 = X_w1, value_1 = Y_w1;"):format(sampling.real(p)) end
+    return lines
+  end
+  local lines = {}
+  local function add(...) lines[#lines + 1] = (...):format(select(2, ...)) end
+  for i, axis in ipairs(sampling.axes) do
+    local name = axis.name
+    for _, line in ipairs(sampling.tap_lines(p, axis, i == 1 and y or x, false)) do lines[#lines + 1] = line end
+    add("const int %s_tap = %s;", name, i == 1 and ("(%s) / 4"):format(tap) or ("(%s) %% 4"):format(tap))
+    for _, what in ipairs { "at", "w" } do
+      add("const %s %s_own_%s = %s_tap == 0 ? %s_%s0 : %s_tap == 1 ? %s_%s1 : %s_tap == 2 ? %s_%s2 : %s_%s3;",
+        what == "at" and "int" or sampling.real(p), name, what, name, name, what, name, name, what, name, name, what, name, what)
+    end
+  end
+  add("const int bin = Y_own_at * %d + X_own_at;", p.axes[3].n_in)
+  add("const %s value_0 = Y_own_w * X_own_w;", sampling.real(p))
+  return lines
+end
+
 -- Lines that declare before_<name>, the sum of the ints `own` (a C expression) of all threads of a lower number, and all_<name>, that of all
 -- threads; `sums` is shared memory of an int per thread. All threads must come here. The doubling steps of a GPU are a loop over all on a CPU,
 -- whose compilers take long for barriers.
@@ -76,6 +101,24 @@ function bins.scan_lines(name, own, threads, device)
   add("const int before_%s = sums[gt_thread()] - (%s), all_%s = sums[%d];", name, own, name, threads - 1)
   add("gt_barrier();")
   return lines
+end
+
+-- Lines that declare `name`, the sum of the ints `own` of all threads; else as scan_lines.
+function bins.total_lines(name, own, threads)
+  local parts = math.min(32, threads)
+  return {
+    ("sums[gt_thread()] = %s;"):format(own),
+    "gt_barrier();",
+    ("if (gt_thread() < %du) {"):format(parts),
+    ("  int part = sums[gt_thread()];"),
+    ("  for (int i = %d; i < %d; i += %d) part += sums[gt_thread() + i];"):format(parts, threads, parts),
+    "  sums[gt_thread()] = part;",
+    "}",
+    "gt_barrier();",
+    ("int %s = 0;"):format(name),
+    ("for (int i = 0; i < %d; i++) %s += sums[i];"):format(parts, name),
+    "gt_barrier();",
+  }
 end
 
 return bins

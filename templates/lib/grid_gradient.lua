@@ -3,18 +3,23 @@
 -- samples; channels-last, neighbouring vectors of channels.
 --
 -- Parameters: split, and flight (channels or vectors of them that a thread loads at a time). `rows`, of channels-first images that were
--- transposed: { pitch = elements from one sample or pixel to the next, gradients =, image = where these begin (C expressions, of image o) }.
+-- transposed: { image =, gradients = where these begin (C expressions, of image o; no gradients: grad_output was not) }.
 local sampling = use "sampling"
 local vector = use "vector"
 local gradient = {}
 
 -- Channels of one load.
 local function width(p, rows)
+  local pitch = rows and sampling.pitch(p)
+  if pitch and pitch * p.dtype_bytes <= 16 then return pitch end
   return (rows or p.layout == "nhwc") and vector.common_power(16 // p.dtype_bytes, p.channels) or 1
 end
 
--- The loads of a sample's grad_output.
-function gradient.steps(p, rows) return p.channels // width(p, rows) end
+-- The loads of a sample's channels.
+function gradient.steps(p, rows)
+  local v = width(p, rows)
+  return (p.channels + v - 1) // v
+end
 
 -- Whether `split` says anything.
 function gradient.splits(p) return p.wants_grid and p.interpolation ~= "nearest" end
@@ -25,7 +30,7 @@ function gradient.launch(p, block, split)
 end
 
 local function index_type(p, rows)
-  local padded = rows and rows.pitch * math.max(sampling.samples(p), sampling.pixels(p)) or 0
+  local padded = rows and sampling.pitch(p) * math.max(sampling.samples(p), sampling.pixels(p)) or 0
   return math.max(p.in_slice, p.out_slice, padded) < 1 << 31 and "gt_i32" or "gt_i64"
 end
 
@@ -50,7 +55,10 @@ function gradient.lines(p, block, split, flight, first, rows, number)
   local index, per_block = index_type(p, rows), block // split
   local last = rows or p.layout == "nhwc"
   local place, channel_in, channel_out = sampling.place_stride(p), sampling.channel_stride(p, sampling.pixels(p)), sampling.channel_stride(p, samples)
-  if rows then place, channel_in, channel_out = rows.pitch, 1, 1 end
+  local place_out, packed = place, last -- packed: channels of grad_output lie beside each other
+  if rows then place, channel_in = sampling.pitch(p), 1 end
+  if rows and rows.gradients then place_out, channel_out = place, 1 end
+  if rows and not rows.gradients then packed = false end
   add("GT_KERNEL(%d) gt_grad_grid(%s) {", block, sampling.arguments(p))
   if split > 1 then add("  GT_SHARED %s sums[%d];", real, 2 * block) end
   add_all(first or {}, "  ")
@@ -65,7 +73,7 @@ function gradient.lines(p, block, split, flight, first, rows, number)
   add("  %s sum_x = 0, sum_y = 0;", real)
   add("  if (o < (gt_u64)outer) {")
   add("    const %s sample = (%s)(i - o * %du);", index, index, samples)
-  add("    const GT_GLOBAL gt_storage *from = %s + sample * %d;", rows and rows.gradients or ("grad_output + o * %du"):format(p.out_slice), place)
+  add("    const GT_GLOBAL gt_storage *from = %s + sample * %d;", rows and rows.gradients or ("grad_output + o * %du"):format(p.out_slice), place_out)
   add("    const GT_GLOBAL gt_storage *image = %s;", rows and rows.image or ("input + o * %du"):format(p.in_slice))
   add("    " .. vector.load(p, 2, "coordinates", "grid + 2 * i"))
   for n, axis in ipairs(sampling.axes) do
@@ -87,7 +95,11 @@ function gradient.lines(p, block, split, flight, first, rows, number)
     local guarded = f > 0 and steps % each ~= 0
     local step = f == 0 and "step" or guarded and ("(step + %d < %d ? step + %d : step)"):format(f * split, steps, f * split) or ("(step + %d)"):format(f * split)
     add("      const %s in_%d = (%s)%s * (%s)%d, out_%d = (%s)%s * (%s)%d;", index, f, index, step, index, v * channel_in, f, index, step, index, v * channel_out)
-    add("      " .. vector.load(p, v, "g_" .. f, "from + out_" .. f))
+    if packed then
+      add("      " .. vector.load(p, v, "g_" .. f, "from + out_" .. f))
+    else
+      for e = 0, math.min(v, p.channels) - 1 do add("      " .. vector.load(p, 1, ("g_%d_%d"):format(f, e), ("from + out_%d + %d"):format(f, e * channel_out))) end
+    end
     for j = 0, taps - 1 do
       for k = 0, taps - 1 do
         local condition = sampling.can_miss(p) and ("in_%d_%d"):format(j, k) or ""
@@ -97,8 +109,8 @@ function gradient.lines(p, block, split, flight, first, rows, number)
   end
   for f = 0, flight - 1 do
     add("      %s{", f > 0 and steps % each ~= 0 and ("if (step + %d < %d) "):format(f * split, steps) or "")
-    for e = 0, v - 1 do
-      local g = vector.element(p, v, "g_" .. f, e)
+    for e = 0, math.min(v, p.channels) - 1 do
+      local g = packed and vector.element(p, v, "g_" .. f, e) or vector.element(p, 1, ("g_%d_%d"):format(f, e), 0)
       add("        const %s gradient_%d = %s;", real, e, g)
       for j = 0, taps - 1 do
         for k = 0, taps - 1 do

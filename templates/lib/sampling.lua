@@ -37,6 +37,16 @@ function sampling.pixels(p) return p.axes[2].n_in * p.axes[3].n_in end
 function sampling.channel_stride(p, places) return p.layout == "nhwc" and 1 or places end
 function sampling.place_stride(p) return p.layout == "nhwc" and p.channels or 1 end
 
+-- Of a channels-first image that was brought into the order [place][channel]: elements from a place to the next, its channels with those that
+-- fill up its last 16 bytes, or a power of two where they are less.
+function sampling.pitch(p)
+  local unit = 16 // p.dtype_bytes
+  if p.channels >= unit then return (p.channels + unit - 1) // unit * unit end
+  local pitch = 1
+  while pitch < p.channels do pitch = 2 * pitch end
+  return pitch
+end
+
 local function fill(text, values)
   local lines = {}
   for line in text:gsub("<(%w+)>", values):gmatch("[^\n]+") do lines[#lines + 1] = line end
@@ -126,7 +136,8 @@ const <real> <name>_w1 = <name> - <name>_floor, <name>_w0 = 1 - <name>_w1;
     if derivatives then text = text .. "const <real> <name>_d0 = -<name>_slope, <name>_d1 = <name>_slope;\n" end
   else
     -- Cubic convolution with a = -0.75: (a+2)d³ - (a+3)d² + 1 up to a distance of 1, a(d³ - 5d² + 8d - 4) up to 2 (Keys, 1981), with the
-    -- roundings of the forward: by Horner's rule, not contracted, as its own results show.
+    -- roundings of the forward: by Horner's rule, not contracted, as its own results show. Derivatives are factored at their
+    -- zeros, 3d² - 10d + 8 = (3d - 4)(d - 2), where Horner's rule would leave little but rounding errors.
     local inside = p.padding == "zeros" and "" or "<name>_inside"
     text = text .. "const <real> <name>_floor = gt_floor_<real>(<name>), <name>_t = <name> - <name>_floor;\n"
     for k, distance in ipairs { "1 + <name>_t", "<name>_t", "1 - <name>_t", "2 - <name>_t" } do
@@ -137,12 +148,12 @@ const <real> <name>_w1 = <name> - <name>_floor, <name>_w0 = 1 - <name>_w1;
       if k == 1 or k == 4 then
         text = text .. ("const <real> <name>_w%s = ((-0.75f * %s + 3.75f) * %s - 6) * %s + 3;\n"):format(n, d, d, d)
         if derivatives then
-          text = text .. ("const <real> <name>_d%s = %s0.75f * ((3 * %s - 10) * %s + 8) * <name>_slope;\n"):format(n, k == 1 and "-" or "", d, d)
+          text = text .. ("const <real> <name>_d%s = %s0.75f * (gt_fma_<real>(3, %s, -4) * (%s - 2)) * <name>_slope;\n"):format(n, k == 1 and "-" or "", d, d)
         end
       else
         text = text .. ("const <real> <name>_w%s = (1.25f * %s - 2.25f) * %s * %s + 1;\n"):format(n, d, d, d)
         if derivatives then
-          text = text .. ("const <real> <name>_d%s = %s(3.75f * %s - 4.5f) * %s * <name>_slope;\n"):format(n, sign, d, d)
+          text = text .. ("const <real> <name>_d%s = %s(gt_fma_<real>(3.75f, %s, -4.5f) * %s) * <name>_slope;\n"):format(n, sign, d, d)
         end
       end
     end

@@ -73,28 +73,38 @@ function vector.element(p, elements, name, i)
   return ("%s(%s)"):format(i % 2 == 0 and "gt_first" or "gt_second", word(name, bytes, i // 2))
 end
 
--- Lines that store the values (C expressions, as many as `elements`) at `address` in one access. `name` is free for use.
-function vector.store(p, elements, name, address, values)
-  if not is_vector(p, elements) then
-    return { ("GT_STORE(GT_GLOBAL gt_storage, %s, gt_narrow(%s));"):format(address, values[1]) }
-  end
+-- Of such a vector, word i made of values, given as C expressions of gt_real.
+local function narrowed(p, values, i)
+  if p.dtype == "f64" then return (i % 2 == 0 and "gt_double_low(%s)" or "gt_double_high(%s)"):format(values[i // 2 + 1]) end
+  if p.dtype == "f32" then return ("gt_float_bits(%s)"):format(values[i + 1]) end
+  return ("gt_pair(%s, %s)"):format(values[2 * i + 1], values[2 * i + 2])
+end
+
+-- The same of values of gt_storage, whose bits stay as they are.
+local function copied(p, values, i)
+  if p.dtype_bytes > 2 then return narrowed(p, values, i) end
+  return ("(gt_u32)%s | (gt_u32)%s << 16"):format(values[2 * i + 1], values[2 * i + 2])
+end
+
+local function store(p, elements, name, address, values, word_of)
   local bytes = elements * p.dtype_bytes
   local kind = types[bytes]
   local lines = { ("%s %s;"):format(kind, name) }
-  for i = 0, bytes // 4 - 1 do
-    local text
-    if p.dtype == "f64" then
-      local value = values[i // 2 + 1]
-      text = (i % 2 == 0 and "gt_double_low(%s)" or "gt_double_high(%s)"):format(value)
-    elseif p.dtype == "f32" then
-      text = ("gt_float_bits(%s)"):format(values[i + 1])
-    else
-      text = ("gt_pair(%s, %s)"):format(values[2 * i + 1], values[2 * i + 2])
-    end
-    lines[#lines + 1] = ("%s = %s;"):format(word(name, bytes, i), text)
-  end
+  for i = 0, bytes // 4 - 1 do lines[#lines + 1] = ("%s = %s;"):format(word(name, bytes, i), word_of(p, values, i)) end
   lines[#lines + 1] = ("GT_STORE(GT_GLOBAL %s, %s, %s);"):format(kind, address, name)
   return lines
+end
+
+-- Lines that store the values (C expressions of gt_real, as many as `elements`) at `address` in one access. `name` is free for use.
+function vector.store(p, elements, name, address, values)
+  if is_vector(p, elements) then return store(p, elements, name, address, values, narrowed) end
+  return { ("GT_STORE(GT_GLOBAL gt_storage, %s, gt_narrow(%s));"):format(address, values[1]) }
+end
+
+-- The same of values that are gt_storage already.
+function vector.copy(p, elements, name, address, values)
+  if is_vector(p, elements) then return store(p, elements, name, address, values, copied) end
+  return { ("GT_STORE(GT_GLOBAL gt_storage, %s, %s);"):format(address, values[1]) }
 end
 
 return vector

@@ -131,9 +131,11 @@ right() {
 @test "thousands of samples in a few bins are summed in the order of the samples, however they are sorted" {
   positions 2 40 50 "0.1 if i % 40 < 36 else math.sin(i)"
   local crowd=grid_sampler_2d_backward:n=2,c=4,in=6x5,out=40x50,dtype=f32,want=input
-  local way=parts=1,transpose=0,channels=4,flight=2,split=1,block=256
+  local way=parts=1,transpose=0,channels=4,rows=1,flight=2,split=1,block=256 rows=3
+  [ "$DEVICE" = hip:0 ] && rows=2
   right_by "$crowd" grid_bin:binning=device,$way grid_bin:binning=image,$way grid_bin:binning=fused,$way \
-    grid_bin:binning=device,${way/transpose=0/transpose=1}
+    grid_bin:binning=device,${way/transpose=0/transpose=1} grid_bin:binning=device,${way/rows=1/rows=$rows} \
+    grid_bin:binning=image,parts=1,transpose=1,channels=4,rows=$rows,flight=1,split=1,block=256
   right_by "$crowd,layout=nhwc,interpolation=bicubic" grid_bin:binning=device,$way grid_bin:binning=image,$way
   right_by "$crowd,interpolation=nearest" grid_bin:binning=device,$way grid_bin:binning=fused,$way
 }
@@ -141,12 +143,24 @@ right() {
 @test "channels that fill no vector and no tile" {
   positions 3 7 9 "math.sin(i * 1.3) * 1.1"
   local odd=grid_sampler_2d_backward:n=3,c=20,in=11x6,out=7x9,dtype=f16
-  local way=parts=1,transpose=1,channels=4,flight=2,split=4,block=256
-  right_by "$odd" grid_bin:binning=device,$way grid_bin:binning=image,$way \
-    grid_bin:binning=fused,parts=4,transpose=0,channels=1,flight=2,split=1,block=256 \
+  local way=parts=1,transpose=1,channels=4,rows=1,flight=2,split=4,block=256
+  right_by "$odd" grid_bin:binning=device,$way grid_bin:binning=image,$way grid_bin:binning=device,${way/transpose=1/transpose=2} \
+    grid_bin:binning=fused,parts=4,transpose=0,channels=1,rows=1,flight=2,split=1,block=256 \
+    grid_bin:binning=fused,parts=1,transpose=2,channels=4,rows=1,flight=2,split=1,block=256 \
     grid_lds:channels=4,bands=1,images=1,split=1,flight=2,block=256
-  right_by "$odd,want=grid" grid_bin:binning=none,parts=1,transpose=1,channels=1,flight=1,split=4,block=256
+  right_by "$odd,want=grid" grid_bin:binning=none,parts=1,transpose=1,channels=1,rows=1,flight=1,split=4,block=256
   right "${odd/c=20/c=7},layout=nhwc"
+}
+
+# Tiles of a transposition are 512 places and more of few channels: whole ones, and one that is not.
+@test "an input of few channels is transposed with zeros beside them, and columns of pixels end at the last row" {
+  positions 2 31 45 "math.sin(i * 1.3) * 1.1"
+  local few=grid_sampler_2d_backward:n=2,c=3,in=37x41,out=31x45,dtype=f32 rows=3
+  [ "$DEVICE" = hip:0 ] && rows=4
+  local way=parts=1,transpose=2,channels=3,rows=$rows,flight=2,split=1,block=256
+  right_by "$few" grid_bin:binning=device,$way grid_bin:binning=image,$way
+  right_by "$few,padding=border,interpolation=bicubic" grid_bin:binning=device,parts=1,transpose=2,channels=3,rows=1,flight=1,split=1,block=256
+  right_by "${few/f32/f16},want=grid" grid_bin:binning=none,parts=1,transpose=2,channels=1,rows=1,flight=1,split=1,block=64
 }
 
 # One of the two ways of grid_near is spoilt in a copy of the templates, so that a right result tells that the other one was taken.

@@ -5,7 +5,9 @@
 #include "device/cuda_device.h"
 
 static void wait_for_default_stream(const gt_device *device) {
-  assert_true(device->cuda->cuStreamSynchronize(NULL) == CUDA_SUCCESS);
+  assert_int_equal(gt_cuda_enter(device, NULL), GT_OK); // NULL is the default stream of the current context
+  assert_int_equal(device->cuda->cuStreamSynchronize(NULL), CUDA_SUCCESS);
+  gt_cuda_leave(device);
 }
 
 #define BACKEND "cuda"

@@ -1,7 +1,7 @@
 // Where a configuration's time goes: cold-cache times of its first launch, of its first two, and so on. What a
 // launch adds is the difference, its gap included.
 //
-//     build/bench/launches DEVICE PROBLEM CONFIGURATION
+//     build/bench/launches DEVICE PROBLEM CONFIGURATION       GATHERTUNE_TEMPLATES names a folder of other templates
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
   if (argc != 4) must(gt_fail(&error, GT_USAGE, "usage: launches DEVICE PROBLEM CONFIGURATION"), &error);
   must(gt_problem_parse(argv[2], &problem, &error), &error);
   must(gt_device_open(argv[1], &open, &error), &error);
-  must(gt_generator_open(NULL, &generator, &error), &error);
+  must(gt_generator_open(getenv("GATHERTUNE_TEMPLATES"), &generator, &error), &error);
   must(gt_render(generator, argv[3], &problem, &open.fingerprint, &variant, &error), &error);
   must(open.backend->compile(open.device, open.fingerprint.arch, variant.source, &code, &log, &error), &error);
   must(gt_bench_open(&open, &problem, NULL, NULL, &bench, &error), &error);

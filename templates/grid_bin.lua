@@ -151,6 +151,8 @@ local constraints = {
     ok = function(c, p) return c.transpose ~= 1 or not p.wants_input or c.channels * p.dtype_bytes >= 16 or c.channels == vector.common_power(16 // p.dtype_bytes, p.channels) end },
   { why = "a thread reads more than 32 bytes, or more than a block has, of a transposed sample",
     ok = function(c, p) return c.transpose ~= 1 or c.channels * p.dtype_bytes <= 32 and c.channels <= tile_channels(p) end },
+  { why = "what a block has summed takes more than three eighths of shared memory until it is stored",
+    ok = function(c, p, device) return c.transpose ~= 1 or not p.wants_input or 8 * c.block * c.channels * c.rows * p.dtype_bytes <= 3 * device.lds_bytes_per_block end },
   { why = "transposed samples are read by powers of two", ok = function(c) return c.transpose ~= 1 or c.channels & (c.channels - 1) == 0 end },
   { why = "a thread has rows of whole columns, of images with more of them; fused binning one pixel",
     ok = function(c, p) return c.rows == 1 or c.binning ~= "fused" and p.axes[2].n_in >= 2 * c.rows end },

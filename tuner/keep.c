@@ -29,7 +29,12 @@ gt_status gt_keep_repeating(gt_generator *generator, gt_workshop *workshop, gt_c
   bool repeats;
   gt_variant variant = {0};
   // A winner that is not legal any more is stale: nothing can be said of it.
-  if (gt_repeats(generator, tuned->configuration, problem, device, &repeats, NULL) != GT_OK || repeats) return GT_OK;
+  if (gt_repeats(generator, tuned->configuration, problem, device, &repeats, NULL) != GT_OK) return GT_OK;
+  if (repeats) {
+    tuned->repeating = gt_strdup(tuned->configuration);
+    tuned->repeating_us = tuned->best_us;
+    return GT_OK;
+  }
   gt_status status =
       gt_repeat_best(generator, cache, device, problem, &tuned->repeating, &tuned->repeating_us, error);
   if (status == GT_NOT_FOUND) return GT_OK;

@@ -10,8 +10,7 @@
 gt_status gt_keep_winner(gt_workshop *workshop, gt_cache *cache, const gt_problem *problem, const gt_variant *variant,
                          const gt_winner *times, gt_error *error);
 
-// Where the results of tuned->configuration do not repeat, finds the best whose results do (tuner/repeat.h), tells it in `tuned`, and keeps its
-// code object for programs that compile nothing.
+// Fills tuned->repeating. Where that is not the winner, its code object is kept for programs that compile nothing.
 gt_status gt_keep_repeating(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
                             gt_tuned *tuned, gt_error *error);
 

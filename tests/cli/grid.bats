@@ -181,6 +181,16 @@ right() {
     $ordered,channels=4,${one/images=1/images=2},block=256
 }
 
+@test "tune and list tell which results repeat" {
+  gt tune "$G,want=input,grid=random" --device "$DEVICE" --budget 6 $SHORT --families grid_lds --json
+  works
+  json '.problems[0].deterministic | startswith("grid_lds:sums=ordered,")'
+  json '.problems[0] | if .configuration == .deterministic then .deterministic_us == .best_us else .deterministic_us > 0 end'
+  gt list --trials "$G,want=input,grid=random" --device "$DEVICE" --json
+  json '[.trials[] | select(.configuration | startswith("grid_lds:")) | .reproducible == (.configuration | contains("sums=ordered"))] | length > 2 and all'
+  json '[.trials[] | select(.configuration | startswith("grid_stream:")) | .reproducible] | length > 0 and all'
+}
+
 @test "grid_lds and grid_scatter say when their results repeat" {
   local way=channels=1,bands=1,images=1,split=1,flight=1,block=256
   repeats() { gathertune generate "$1" --config "$2" --device "$DEVICE" --json | jq .variant.reproducible; }

@@ -181,15 +181,13 @@ static gt_status find_stored(gt_finder *finder, const gt_layer *layer, const gt_
 
 // Takes a configuration of a problem alike if it can be rendered for this one.
 static gt_status take(gt_finder *finder, const model *of, const gt_problem *problem, const gt_alike *alike,
-                      bool deterministic, gt_found *found, gt_error *error) {
+                      gt_found *found, gt_error *error) {
   gt_generator *generator;
   gt_problem theirs;
   const gt_layer *layer = &finder->layers->list[alike->layer];
   gt_status status = gt_finder_generator(finder, &generator, error);
   if (status == GT_OK)
     status = gt_render(generator, alike->configuration, problem, &finder->device, &found->variant, error);
-  if (status == GT_OK && deterministic && !found->variant.reproducible)
-    status = gt_fail(error, GT_USAGE, "%s is not reproducible", alike->configuration);
   if (status == GT_OK) status = gt_problem_parse(alike->problem, &theirs, error);
   if (status == GT_OK)
     status = gt_cache_get_winner(layer->cache, &of->fingerprint, &theirs, false, &found->winner, error);
@@ -218,8 +216,13 @@ static gt_status find_alike(gt_finder *finder, model *of, const gt_problem *prob
   if (status != GT_OK) return status;
   status = gt_fail(error, GT_NOT_FOUND, "nothing alike was tuned");
   gt_alike_rate(of->neighbourhood, generator, problem, apart, &alikes);
-  for (size_t i = 0; i < alikes.count && i < MOST_RENDERED; i++) {
-    status = take(finder, of, problem, &alikes.list[i], options->deterministic, found, error);
+  for (size_t i = 0, rendered = 0; i < alikes.count && rendered < MOST_RENDERED; i++) {
+    bool repeats;
+    if (options->deterministic && gt_repeats(generator, alikes.list[i].configuration, problem, &finder->device, &repeats,
+                                             NULL) == GT_OK && !repeats)
+      continue;
+    rendered++;
+    status = take(finder, of, problem, &alikes.list[i], found, error);
     // GT_USAGE: its constraints do not hold here. GT_UNSUPPORTED: its family does not do this problem.
     if (status != GT_USAGE && status != GT_UNSUPPORTED) break;
     status = gt_fail(error, GT_NOT_FOUND, "no configuration of problems alike is legal here");

@@ -57,19 +57,18 @@ static double geometric_mean(const double *values, size_t count) {
   return exp(sum / (double)count);
 }
 
-gt_status gt_repeat_best(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
-                         char **configuration, double *us, gt_error *error) {
-  bool any = gt_has_classes(problem);
+// `by_classes`: of the problem's classes of positions, else of its own trials.
+static gt_status look(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                      bool by_classes, char **configuration, double *us, gt_error *error) {
   survey s = {.generator = generator,
               .device = device,
               .problem = problem,
-              .classes = any ? GT_GRID_CLASSES - GT_GRID_CLASS_ANY - 1 : 1};
+              .classes = by_classes ? GT_GRID_CLASSES - GT_GRID_CLASS_ANY - 1 : 1};
   gt_status status = GT_OK;
   double regret;
-  *configuration = NULL;
   for (; s.class < s.classes && status == GT_OK; s.class++) {
     gt_problem of = *problem;
-    if (any) of.sampling.positions = (gt_grid_class)(GT_GRID_CLASS_ANY + 1 + s.class);
+    if (by_classes) of.sampling.positions = (gt_grid_class)(GT_GRID_CLASS_ANY + 1 + s.class);
     status = gt_cache_each_trial(cache, device, &of, on_trial, &s, error);
   }
   int best = status == GT_OK
@@ -84,5 +83,14 @@ gt_status gt_repeat_best(gt_generator *generator, gt_cache *cache, const gt_fing
   for (size_t i = 0; i < s.count; i++) free(s.configurations[i]);
   free(s.configurations);
   free(s.us);
+  return status;
+}
+
+gt_status gt_repeat_best(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                         char **configuration, double *us, gt_error *error) {
+  *configuration = NULL;
+  gt_status status = look(generator, cache, device, problem, false, configuration, us, error);
+  if (status == GT_NOT_FOUND && gt_has_classes(problem))
+    status = look(generator, cache, device, problem, true, configuration, us, error);
   return status;
 }

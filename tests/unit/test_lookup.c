@@ -205,6 +205,11 @@ static void of_what_was_tried_only_what_is_right_legal_and_no_yardstick_is_the_b
   assert_string_equal(configuration, LDS("ordered", "512"));
   assert_true(us > 12.72 && us < 12.73); // the fourth root of 9 · 9 · 9 · 36
   free(configuration);
+  // Trials of its own, for a given grid, say more.
+  put_trial(cache, gpu, SAMPLER "n=2", LDS("ordered", "128"), 70);
+  assert_ok(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &error));
+  assert_string_equal(configuration, LDS("ordered", "128"));
+  free(configuration);
   // Baselines repeat for the gradient of the grid alone, and still are no answer.
   put_trial(cache, gpu, SAMPLER "n=2,want=grid,grid=random", "grid_scatter:block=256", 3);
   assert_status(gt_repeat_best(generator, cache, gpu, &only_grid, &configuration, &us, &error), NOT_FOUND);

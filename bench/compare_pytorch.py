@@ -151,11 +151,14 @@ def measure_pytorch(problem, cache_bytes, options):
     return statistics.median(samples), peak
 
 
+def trials_of(options, problem):
+    command = [options.gathertune, "list", "--json", "--cache", options.cache, "--trials", problem, "--device", options.device]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)["trials"]
+
+
 def scatter_microseconds(options, problem):
     """The best trial of the baseline, which is never a winner."""
-    command = [options.gathertune, "list", "--json", "--cache", options.cache, "--trials", problem, "--device", options.device]
-    trials = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)["trials"]
-    times = [t["median_us"] for t in trials if t["configuration"].startswith(("scatter:", "grid_scatter:")) and t["outcome"] == "ok"]
+    times = [t["median_us"] for t in trials_of(options, problem) if t["configuration"].startswith(("scatter:", "grid_scatter:")) and t["outcome"] == "ok"]
     return min(times, default=None)
 
 
@@ -181,12 +184,10 @@ def sizes_in_bytes(problem):
 
 
 def deterministic_microseconds(options, problem):
-    """The best trial of a family whose sums have one order."""
-    command = [options.gathertune, "list", "--json", "--cache", options.cache, "--trials", problem, "--device", options.device]
-    trials = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)["trials"]
-    atomic = ("grid_scatter:", "grid_lds:")
-    times = [t["median_us"] for t in trials if t["median_us"] and t["configuration"].startswith("grid_")
-             and not t["configuration"].startswith((*atomic, "grid_stream:"))]
+    """The best trial whose results are the same bits in every run, without those of the baseline and of the yardstick."""
+    others = ("grid_scatter:", "grid_stream:")
+    times = [t["median_us"] for t in trials_of(options, problem)
+             if t["median_us"] and t["reproducible"] and not t["configuration"].startswith(others)]
     return min(times, default=None)
 
 

@@ -10,6 +10,7 @@
 #include "cli/stale.h"
 #include "cli/table.h"
 #include "cli/trial.h"
+#include "generator/generator.h"
 
 // --- winners
 // -------------------------------------------------------------------------------------------------------
@@ -102,8 +103,22 @@ static void on_trial(void *context, const gt_trial *trial) {
   gt_table_cell(table, "%s%s%s", trial->configuration, *message ? "  " : "", message);
 }
 
+typedef struct {
+  json_t *list;
+  gt_generator *generator; // NULL: kernels for the model are not rendered here
+  const gt_problem *problem;
+  const gt_fingerprint *model;
+} trial_list;
+
+// With whether its results repeat: null where the present templates do not have the configuration.
 static void on_trial_json(void *context, const gt_trial *trial) {
-  json_array_append_new(context, gt_trial_json(trial));
+  trial_list *t = context;
+  json_t *json = gt_trial_json(trial);
+  bool repeats;
+  bool known = t->generator &&
+               gt_repeats(t->generator, trial->configuration, t->problem, t->model, &repeats, NULL) == GT_OK;
+  json_object_set_new(json, "reproducible", known ? json_boolean(repeats) : json_null());
+  json_array_append_new(t->list, json);
 }
 
 static gt_status list_trials(gt_cache *cache, const gt_fingerprint *model, const gt_problem *problem,
@@ -113,9 +128,11 @@ static gt_status list_trials(gt_cache *cache, const gt_fingerprint *model, const
   gt_model_print(model, model_text);
   gt_table *table = gt_table_new("outcome|µs|spread|registers|configuration", "lrrrl");
   json_t *list = json_array();
+  trial_list found = {.list = list, .problem = problem, .model = model};
   gt_status status = GT_OK;
-  if (cache)
-    status = as_json ? gt_cache_each_trial(cache, model, problem, on_trial_json, list, error)
+  if (as_json && gt_model_renders(model)) status = gt_open_generator(&found.generator, error);
+  if (cache && status == GT_OK)
+    status = as_json ? gt_cache_each_trial(cache, model, problem, on_trial_json, &found, error)
                      : gt_cache_each_trial(cache, model, problem, on_trial, table, error);
   if (status == GT_NOT_FOUND) status = GT_OK; // no trials is an answer
   if (status == GT_OK && as_json)
@@ -125,6 +142,7 @@ static gt_status list_trials(gt_cache *cache, const gt_fingerprint *model, const
     gt_table_print(table, stdout);
   } else if (status == GT_OK)
     printf("no trials of %s on %s\n", text, model_text);
+  gt_generator_close(found.generator);
   gt_table_free(table);
   json_decref(list);
   return status;

@@ -171,6 +171,8 @@ json_t *gt_tune_row_json(const gt_tune_row *row) {
                            t->empty);
   json_object_set_new(json, "untuned", t->untuned ? json_string(t->untuned) : json_null());
   json_object_set_new(json, "untuned_us", gt_json_number(t->untuned_us));
+  json_object_set_new(json, "deterministic", t->repeating ? json_string(t->repeating) : json_null());
+  json_object_set_new(json, "deterministic_us", gt_json_number(t->repeating_us));
   json_object_set_new(json, "calls", row->calls ? json_integer(row->calls) : json_null());
   set_count(json, "tried", t->tried);
   set_count(json, "failed", t->failed);

@@ -197,11 +197,11 @@ static void render_text(lua_State *L, gt_request *request) {
   script->output = NULL;
 }
 
-static int render(lua_State *L) {
+// Everything but the text.
+static int plan(lua_State *L) {
   gt_request *request = gt_request_enter(L);
   render_request *context = (render_request *)request;
   const gt_family *family = request->family;
-  gt_variant *variant = &context->variant;
   gt_error error;
   gt_parameters_read(L);
   gt_status status = gt_parameters_choose(&request->parameters, &context->configuration, &error);
@@ -210,8 +210,13 @@ static int render(lua_State *L) {
   const char *why = gt_request_broken_constraint(L, request);
   if (why) gt_script_raise(L, GT_USAGE, "%s: these values do not go together: %s", family->name, why);
   lua_settop(L, GT_AT_TOP);
-  gt_family_read_plan(L, request, variant);
-  render_text(L, request);
+  gt_family_read_plan(L, request, &context->variant);
+  return 0;
+}
+
+static int render(lua_State *L) {
+  plan(L);
+  render_text(L, lua_touserdata(L, GT_AT_REQUEST));
   return 0;
 }
 
@@ -232,20 +237,39 @@ static void finish(render_request *context) {
   variant->source = source.data;
 }
 
+// Asks the family of a configuration; `context` is zeroed, and to be ended.
+static gt_status ask(gt_generator *generator, const char *configuration, const gt_problem *problem,
+                     const gt_fingerprint *device, lua_CFunction body, render_request *context, gt_error *error) {
+  gt_status status = gt_configuration_parse(configuration, &context->configuration, error);
+  if (status != GT_OK) return status;
+  status =
+      gt_request_begin(generator, context->configuration.family, problem, device, &context->request, error);
+  return status == GT_OK ? gt_request_run(&context->request, body, error) : status;
+}
+
+static void end(render_request *context) {
+  gt_request_end(&context->request);
+  gt_configuration_free(&context->configuration);
+}
+
 gt_status gt_render(gt_generator *generator, const char *configuration, const gt_problem *problem,
                     const gt_fingerprint *device, gt_variant *variant, gt_error *error) {
   render_request context = {0};
   *variant = (gt_variant){0};
-  gt_status status = gt_configuration_parse(configuration, &context.configuration, error);
-  if (status != GT_OK) return status;
-  status =
-      gt_request_begin(generator, context.configuration.family, problem, device, &context.request, error);
-  if (status == GT_OK) status = gt_request_run(&context.request, render, error);
+  gt_status status = ask(generator, configuration, problem, device, render, &context, error);
   if (status == GT_OK) {
     finish(&context);
     *variant = context.variant;
   }
-  gt_request_end(&context.request);
-  gt_configuration_free(&context.configuration);
+  end(&context);
+  return status;
+}
+
+gt_status gt_repeats(gt_generator *generator, const char *configuration, const gt_problem *problem,
+                     const gt_fingerprint *device, bool *repeats, gt_error *error) {
+  render_request context = {0};
+  gt_status status = ask(generator, configuration, problem, device, plan, &context, error);
+  *repeats = status == GT_OK && context.variant.reproducible;
+  end(&context);
   return status;
 }

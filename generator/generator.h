@@ -71,4 +71,8 @@ gt_status gt_family_default(gt_generator *generator, const char *family, const g
 gt_status gt_render(gt_generator *generator, const char *configuration, const gt_problem *problem,
                     const gt_fingerprint *device, gt_variant *variant, gt_error *error);
 
+// Whether two runs of a configuration give the same bits by construction. Fails as gt_render does, without a look at the template.
+gt_status gt_repeats(gt_generator *generator, const char *configuration, const gt_problem *problem,
+                     const gt_fingerprint *device, bool *repeats, gt_error *error);
+
 #endif

@@ -174,7 +174,9 @@ GATHERTUNE_API const char *gathertune_model(const gathertune_context *context);
 
 // Flags of a request.
 enum {
-  GATHERTUNE_DETERMINISTIC = 1 // only kernels that give the same bits in every run, whatever they take
+  // Only kernels that give the same bits in every run, whatever they take: where those that won do not, the best of what was tried that do.
+  // GATHERTUNE_MODE_LOOKUP has their code objects where the tuning was done, from the file of such beside the cache.
+  GATHERTUNE_DETERMINISTIC = 1
 };
 
 // The plan of a problem, in the grammar of every gathertune tool:

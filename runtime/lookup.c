@@ -5,6 +5,7 @@
 
 #include "generator/default.h"
 #include "runtime/alike.h"
+#include "tuner/repeat.h"
 
 enum { MOST_RENDERED = 64 }; // configurations of problems alike that are tried before they are given up
 
@@ -137,16 +138,40 @@ static bool positions_at(const gt_problem *problem, int rank, gt_grid_class *pos
   return problem->op->form == GT_FORM_GRID;
 }
 
+// Takes, in the place of a winner whose results do not repeat, the best of what was tried beside it whose results do.
+static gt_status take_repeating(gt_finder *finder, const gt_layer *layer, const gt_fingerprint *of,
+                                const gt_problem *problem, gt_found *found, gt_error *error) {
+  gt_generator *generator;
+  gt_problem tuned;
+  char *configuration = NULL;
+  double us;
+  if (finder->device.max_threads_per_block <= 0)
+    return gt_fail(error, GT_NOT_FOUND, "kernels for %s are rendered only where it is", finder->device.name);
+  gt_status status = gt_finder_generator(finder, &generator, error);
+  if (status == GT_OK) status = gt_problem_parse(found->winner.problem, &tuned, error);
+  if (status == GT_OK) status = gt_repeat_best(generator, layer->cache, of, &tuned, &configuration, &us, error);
+  if (status == GT_OK) status = gt_render(generator, configuration, problem, &finder->device, &found->variant, error);
+  if (status == GT_OK) {
+    found->rendered = true;
+    found->winner.median_us = us;
+  }
+  free(configuration);
+  return status;
+}
+
 // Of one layer: the problem's winner, or that of the same kernels.
-static gt_status find_stored(const gt_layer *layer, const gt_fingerprint *of, const gt_problem *problem,
+static gt_status find_stored(gt_finder *finder, const gt_layer *layer, const gt_fingerprint *of, const gt_problem *problem,
                              bool exact, const gt_find_options *options, gt_found *found, gt_error *error) {
   bool with_code = options->with_code && layer->trusted;
   gt_status status = (exact ? gt_cache_get_winner : gt_cache_get_near_winner)(
       layer->cache, of, problem, with_code, &found->winner, error);
   if (status != GT_OK) return status;
   if (options->deterministic && !found->winner.variant.reproducible) {
-    gt_found_free(found);
-    return gt_fail(error, GT_NOT_FOUND, "what was tuned is not reproducible");
+    status = take_repeating(finder, layer, of, problem, found, error);
+    if (status != GT_OK) {
+      gt_found_free(found);
+      return status;
+    }
   }
   found->origin = exact ? GT_ORIGIN_EXACT : GT_ORIGIN_NEAR;
   found->layer = layer;
@@ -156,15 +181,13 @@ static gt_status find_stored(const gt_layer *layer, const gt_fingerprint *of, co
 
 // Takes a configuration of a problem alike if it can be rendered for this one.
 static gt_status take(gt_finder *finder, const model *of, const gt_problem *problem, const gt_alike *alike,
-                      bool deterministic, gt_found *found, gt_error *error) {
+                      gt_found *found, gt_error *error) {
   gt_generator *generator;
   gt_problem theirs;
   const gt_layer *layer = &finder->layers->list[alike->layer];
   gt_status status = gt_finder_generator(finder, &generator, error);
   if (status == GT_OK)
     status = gt_render(generator, alike->configuration, problem, &finder->device, &found->variant, error);
-  if (status == GT_OK && deterministic && !found->variant.reproducible)
-    status = gt_fail(error, GT_USAGE, "%s is not reproducible", alike->configuration);
   if (status == GT_OK) status = gt_problem_parse(alike->problem, &theirs, error);
   if (status == GT_OK)
     status = gt_cache_get_winner(layer->cache, &of->fingerprint, &theirs, false, &found->winner, error);
@@ -175,6 +198,7 @@ static gt_status take(gt_finder *finder, const model *of, const gt_problem *prob
   found->origin = GT_ORIGIN_NEAR;
   found->layer = layer;
   found->rendered = true;
+  found->guessed = true;
   found->expected_us = alike->us;
   found->distance = alike->distance;
   found->regret = alike->regret;
@@ -192,8 +216,13 @@ static gt_status find_alike(gt_finder *finder, model *of, const gt_problem *prob
   if (status != GT_OK) return status;
   status = gt_fail(error, GT_NOT_FOUND, "nothing alike was tuned");
   gt_alike_rate(of->neighbourhood, generator, problem, apart, &alikes);
-  for (size_t i = 0; i < alikes.count && i < MOST_RENDERED; i++) {
-    status = take(finder, of, problem, &alikes.list[i], options->deterministic, found, error);
+  for (size_t i = 0, rendered = 0; i < alikes.count && rendered < MOST_RENDERED; i++) {
+    bool repeats;
+    if (options->deterministic && gt_repeats(generator, alikes.list[i].configuration, problem, &finder->device, &repeats,
+                                             NULL) == GT_OK && !repeats)
+      continue;
+    rendered++;
+    status = take(finder, of, problem, &alikes.list[i], found, error);
     // GT_USAGE: its constraints do not hold here. GT_UNSUPPORTED: its family does not do this problem.
     if (status != GT_USAGE && status != GT_UNSUPPORTED) break;
     status = gt_fail(error, GT_NOT_FOUND, "no configuration of problems alike is legal here");
@@ -244,7 +273,7 @@ static gt_status run_stage(gt_finder *finder, const gt_problem *problem, const g
   if (!positions_at(problem, place->stage / PER_POSITIONS, &like.sampling.positions))
     return gt_fail(error, GT_NOT_FOUND, "%s has no positions", problem->op->name);
   gt_status status =
-      find_stored(layer, &of->fingerprint, &like, place->stage % PER_POSITIONS == EXACT, options, found, error);
+      find_stored(finder, layer, &of->fingerprint, &like, place->stage % PER_POSITIONS == EXACT, options, found, error);
   if (status == GT_OK && place->stage != EXACT) found->origin = GT_ORIGIN_NEAR;
   return status;
 }

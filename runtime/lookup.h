@@ -27,10 +27,11 @@ const char *gt_origin_name(gt_origin origin); // "exact"
 
 typedef struct {
   gt_origin origin;
-  gt_winner winner;      // exact, near: of the problem that the configuration is from
+  gt_winner winner;      // exact, near: of the problem that the configuration is from; with the time of what is to be launched
   const gt_layer *layer; // exact, near: where that was found
   bool rendered; // `variant` is what to launch, and its source is there; else the winner's, and its code
   gt_variant variant;
+  bool guessed;       // near: rated by problems of other shapes
   double expected_us; // 0: not known
   double distance;    // near, of another shape: how unlike the problems are (generator/distance.h)
   double regret;      // near, of another shape: predicted, ln(time / best)
@@ -43,7 +44,7 @@ const gt_variant *gt_found_variant(const gt_found *found);
 gt_status gt_found_render(gt_finder *finder, const gt_problem *problem, gt_found *found, gt_error *error);
 
 typedef struct {
-  bool deterministic; // only kernels that give the same bits in every run
+  bool deterministic; // only kernels that give the same bits in every run: in a winner's place the best of its trials that do
   bool with_code;     // read winners' code objects, from layers that are trusted
 } gt_find_options;
 

@@ -135,7 +135,7 @@ static bool is_tuned(gathertune_context *context, const gt_problem *problem, boo
   if (gt_find_next(context->finder, problem, &options, &place, &found, NULL) != GT_OK) return false;
   gt_problem of;
   bool tuned = found.origin == GT_ORIGIN_EMPTY ||
-               ((found.origin == GT_ORIGIN_EXACT || (found.origin == GT_ORIGIN_NEAR && !found.rendered)) &&
+               ((found.origin == GT_ORIGIN_EXACT || (found.origin == GT_ORIGIN_NEAR && !found.guessed)) &&
                 strcmp(found.winner.device, context->model) == 0 &&
                 gt_problem_parse(found.winner.problem, &of, NULL) == GT_OK &&
                 of.sampling.positions == problem->sampling.positions &&

@@ -122,6 +122,7 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     if (one.note && !tuned->note) tuned->note = gt_strdup(one.note);
     if (one.configuration) add_runner(&c, one.configuration);
     for (size_t i = 0; i < one.n_ties; i++) add_runner(&c, one.ties[i].configuration);
+    if (one.repeating) add_runner(&c, one.repeating); // one whose results repeat may be asked for
     gt_tuned_free(&one);
   }
   if (status == GT_OK) status = time_runners(&c, error);
@@ -140,6 +141,7 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     if (!tuned->note)
       tuned->note = gt_print("at most %.2f times the best of a class of grids; times are means over the classes", regret);
     status = store(&c, problem, tuned, error);
+    if (status == GT_OK) status = gt_keep_repeating(generator, workshop, cache, problem, tuned, error);
   }
   for (size_t i = 0; i < c.count; i++) free(c.configurations[i]);
   free(c.configurations);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "tuner/repeat.h"
+
 gt_status gt_keep_winner(gt_workshop *workshop, gt_cache *cache, const gt_problem *problem, const gt_variant *variant,
                          const gt_winner *times, gt_error *error) {
   const gt_compiled *compiled;
@@ -19,4 +21,25 @@ gt_status gt_keep_winner(gt_workshop *workshop, gt_cache *cache, const gt_proble
   winner.code_size = compiled->code.length;
   memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
   return gt_cache_put_winner(cache, gt_workshop_fingerprint(workshop), problem, &winner, error);
+}
+
+gt_status gt_keep_repeating(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
+                            gt_tuned *tuned, gt_error *error) {
+  const gt_fingerprint *device = gt_workshop_fingerprint(workshop);
+  bool repeats;
+  gt_variant variant = {0};
+  // A winner that is not legal any more is stale: nothing can be said of it.
+  if (gt_repeats(generator, tuned->configuration, problem, device, &repeats, NULL) != GT_OK) return GT_OK;
+  if (repeats) {
+    tuned->repeating = gt_strdup(tuned->configuration);
+    tuned->repeating_us = tuned->best_us;
+    return GT_OK;
+  }
+  gt_status status =
+      gt_repeat_best(generator, cache, device, problem, &tuned->repeating, &tuned->repeating_us, error);
+  if (status == GT_NOT_FOUND) return GT_OK;
+  if (status == GT_OK) status = gt_render(generator, tuned->repeating, problem, device, &variant, error);
+  if (status == GT_OK) status = gt_workshop_keep(workshop, &variant, error);
+  gt_variant_free(&variant);
+  return status;
 }

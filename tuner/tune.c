@@ -53,6 +53,7 @@ void gt_tuned_free(gt_tuned *tuned) {
   free(tuned->untuned);
   free(tuned->note);
   free(tuned->stale);
+  free(tuned->repeating);
   for (size_t i = 0; i < tuned->n_ties; i++) free(tuned->ties[i].configuration);
   free(tuned->ties);
   *tuned = (gt_tuned){0};
@@ -398,6 +399,7 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   } else {
     status = run_final(&t, error);
   }
+  if (status == GT_OK) status = gt_keep_repeating(generator, workshop, cache, problem, tuned, error);
   bool is_winner = tuned->untuned && tuned->configuration && strcmp(tuned->untuned, tuned->configuration) == 0;
   if (tuned->untuned && (is_winner || tuned->untuned_us < tuned->best_us)) tuned->untuned_us = tuned->best_us;
   gt_pipeline_times times = gt_pipeline_time(t.pipeline);

@@ -43,6 +43,8 @@ typedef struct {
   bool noisy;   // the winner's samples were not steady
   gt_tie *ties; // that were as fast as the winner, as in gt_winner
   size_t n_ties;
+  char *repeating; // the winner, or where its results do not repeat the best that was tried whose do (tuner/repeat.h); NULL: none
+  double repeating_us;
   size_t tried, failed, cached, rejected; // trials
   size_t quarantined;           // of all, those not tried since they crashed or hung before
   size_t duplicates;            // of those tried, with kernels that another one had: not timed again

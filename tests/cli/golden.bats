@@ -4,13 +4,13 @@
 
 load helpers
 
-# compare NAME FAMILY KEYS [OPERATOR]: the family's default for a small problem, on each target.
+# compare NAME FAMILY KEYS [OPERATOR]: the family's default for a small problem, on each target; or a configuration, `family:…`.
 compare() {
   local name=$1 family=$2 problem=${4:-upsample_bilinear2d}_backward:$3 target arch
   for target in hip:gfx942 cuda:sm_90 opencl:; do
     arch=${target#*:} target=${target%:*}
     local golden=$BATS_TEST_DIRNAME/../golden/$name.$target.txt
-    "$GATHERTUNE" generate "$problem" --family "$family" --target "$target" ${arch:+--arch "$arch"} -o "$BATS_TEST_TMPDIR/source"
+    "$GATHERTUNE" generate "$problem" "$([[ $family = *:* ]] && echo --config || echo --family)" "$family" --target "$target" ${arch:+--arch "$arch"} -o "$BATS_TEST_TMPDIR/source"
     if [ -n "${GOLDEN_UPDATE:-}" ]; then cp "$BATS_TEST_TMPDIR/source" "$golden"; fi
     diff -u "$golden" "$BATS_TEST_TMPDIR/source"
   done
@@ -83,8 +83,10 @@ compare() {
   compare grid-near-f16 grid_near n=2,c=8,in=20x26,out=34x37,dtype=f16,layout=nhwc,padding=border grid_sampler_2d
 }
 
-@test "grid_lds renders to its golden sources" {
-  compare grid-lds-f16 grid_lds n=2,c=3,in=5x7,out=9x13,dtype=f16,padding=reflection grid_sampler_2d
+@test "grid_lds with sums in one order and in any renders to its golden sources" {
+  compare grid-lds-ordered-f32 grid_lds n=2,c=8,in=20x24,out=30x40,dtype=f32,layout=nhwc,padding=border grid_sampler_2d
+  compare grid-lds-f16 grid_lds:sums=atomic,channels=3,bands=1,images=4,split=1,flight=2,block=256 \
+    n=2,c=3,in=5x7,out=9x13,dtype=f16,padding=reflection grid_sampler_2d
 }
 
 @test "grid_scatter and grid_stream render to their golden sources" {

@@ -147,7 +147,8 @@ right() {
   right_by "$odd" grid_bin:binning=device,$way grid_bin:binning=image,$way grid_bin:binning=device,${way/transpose=1/transpose=2} \
     grid_bin:binning=fused,parts=4,transpose=0,channels=1,rows=1,flight=2,split=1,block=256 \
     grid_bin:binning=fused,parts=1,transpose=2,channels=4,rows=1,flight=2,split=1,block=256 \
-    grid_lds:channels=4,bands=1,images=1,split=1,flight=2,block=256
+    grid_lds:sums=atomic,channels=4,bands=1,images=1,split=1,flight=2,block=256 \
+    grid_lds:sums=ordered,channels=4,bands=1,images=1,split=1,flight=2,block=256
   right_by "$odd,want=grid" grid_bin:binning=none,parts=1,transpose=1,channels=1,rows=1,flight=1,split=4,block=256
   right "${odd/c=20/c=7},layout=nhwc"
 }
@@ -161,6 +162,44 @@ right() {
   right_by "$few" grid_bin:binning=device,$way grid_bin:binning=image,$way
   right_by "$few,padding=border,interpolation=bicubic" grid_bin:binning=device,parts=1,transpose=2,channels=3,rows=1,flight=1,split=1,block=256
   right_by "${few/f32/f16},want=grid" grid_bin:binning=none,parts=1,transpose=2,channels=1,rows=1,flight=1,split=1,block=64
+}
+
+# Cells with samples in every word of a chunk, and in one; a last chunk that is not full; samples outside; two threads for a sample, bands, and
+# several images at a time of which the last group has fewer.
+@test "grid_lds adds samples of one cell in their order, whichever of them the others meet at" {
+  positions 2 40 50 "0.1 if i % 40 < 36 else math.sin(i) * 1.2"
+  local crowd=grid_sampler_2d_backward:n=2,c=4,in=6x5,out=40x50,dtype=f32,want=input few=64 tall=700x200
+  [ "$DEVICE" = opencl:0 ] || { few=128 tall=60x40; } # as few threads as blocks have; as many rows as call for bands
+  local ordered=grid_lds:sums=ordered one=bands=1,images=1,split=1,flight=2
+  right_by "$crowd" $ordered,channels=1,$one,block=256 $ordered,channels=4,$one,block=$few grid_lds:sums=atomic,channels=4,$one,block=$few
+  right_by "$crowd,layout=nhwc" $ordered,channels=4,$one,block=256
+  right_by "$crowd,interpolation=nearest,padding=reflection" $ordered,channels=2,$one,block=256
+  right_by "${crowd/f32/f64},layout=nhwc,padding=border" $ordered,channels=4,$one,block=256
+  right_by "${crowd/6x5/$tall}" $ordered,channels=4,${one/bands=1/bands=4},block=$few
+  positions 5 3 5 "math.sin(i)"
+  right_by "${crowd/n=2,c=4,in=6x5,out=40x50/n=5,c=4,in=6x5,out=3x5}" $ordered,channels=4,${one/images=1/images=4},block=$few \
+    $ordered,channels=4,${one/images=1/images=2},block=256
+}
+
+@test "tune and list tell which results repeat" {
+  gt tune "$G,want=input,grid=random" --device "$DEVICE" --budget 6 $SHORT --families grid_lds --json
+  works
+  json '.problems[0].deterministic | startswith("grid_lds:sums=ordered,")'
+  json '.problems[0] | if .configuration == .deterministic then .deterministic_us == .best_us else .deterministic_us > 0 end'
+  gt list --trials "$G,want=input,grid=random" --device "$DEVICE" --json
+  json '[.trials[] | select(.configuration | startswith("grid_lds:")) | .reproducible == (.configuration | contains("sums=ordered"))] | length > 2 and all'
+  json '[.trials[] | select(.configuration | startswith("grid_stream:")) | .reproducible] | length > 0 and all'
+}
+
+@test "grid_lds and grid_scatter say when their results repeat" {
+  local way=channels=1,bands=1,images=1,split=1,flight=1,block=256
+  repeats() { gathertune generate "$1" --config "$2" --device "$DEVICE" --json | jq .variant.reproducible; }
+  [ "$(repeats "$G" grid_lds:sums=ordered,$way)" = true ]
+  [ "$(repeats "$G" grid_lds:sums=atomic,$way)" = false ]
+  [ "$(repeats "$G" grid_scatter:block=64)" = false ]
+  [ "$(repeats "$G,want=grid" grid_scatter:block=64)" = true ]
+  gt generate "$G,interpolation=bicubic" --config grid_lds:sums=ordered,$way --device "$DEVICE"
+  fails_with 2 "bicubic's taps are padded one by one"
 }
 
 # One of the two ways of grid_near is spoilt in a copy of the templates, so that a right result tells that the other one was taken.

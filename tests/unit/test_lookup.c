@@ -3,6 +3,7 @@
 
 #include "device/device.h"
 #include "runtime/lookup.h"
+#include "tuner/repeat.h"
 
 #define SAMPLER "grid_sampler_2d_backward:c=3,in=6x5,out=7x8,dtype=f32,"
 #define UPSAMPLE "upsample_bilinear2d_backward:c=3,in=6x5,out=12x10,dtype=f32,"
@@ -150,12 +151,136 @@ static void a_default_that_is_not_reproducible_is_refused_where_that_is_asked_fo
   free(device);
 }
 
+static void put_trial(gt_cache *cache, const gt_fingerprint *device, const char *problem, const char *configuration, double us) {
+  gt_error error = {0};
+  gt_problem of = parse(problem);
+  gt_trial trial = a_trial(configuration);
+  trial.median_us = us;
+  if (us == 0) trial.outcome = GT_OUTCOME_WRONG_RESULT, trial.message = "wrong";
+  assert_ok(gt_cache_put_trial(cache, device, &of, &trial, &error));
+}
+
+#define LDS(sums, block) "grid_lds:sums=" sums ",channels=3,bands=1,images=1,split=1,flight=1,block=" block
+
+static void of_what_was_tried_only_what_is_right_legal_and_no_yardstick_is_the_best_that_repeats(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_open_device open;
+  gt_generator *generator;
+  char *configuration, *command = gt_print("echo '{}' >'%s/gpu.json'", f->folder),
+                       *device = gt_print("recorded:%s/gpu.json", f->folder), *path = gt_print("%s/cache.db", f->folder);
+  double us;
+  assert_int_equal(system(command), 0);
+  assert_ok(gt_device_open(device, &open, &error));
+  assert_ok(gt_generator_open(NULL, &generator, &error));
+  const gt_fingerprint *gpu = &open.fingerprint;
+  gt_cache *cache = open_cache(path, GT_CACHE_WRITE);
+  const char *random = SAMPLER "n=2,grid=random";
+  gt_problem problem = parse(random), any = parse(SAMPLER "n=2"), only_grid = parse(SAMPLER "n=2,want=grid,grid=random");
+  assert_status(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &error), NOT_FOUND);
+  put_trial(cache, gpu, random, LDS("atomic", "256"), 5);
+  put_trial(cache, gpu, random, LDS("ordered", "128"), 0);
+  put_trial(cache, gpu, random, LDS("ordered", "100"), 6); // no such block
+  put_trial(cache, gpu, random, "grid_lds:channels=3", 6); // of older templates
+  put_trial(cache, gpu, random, "grid_stream:block=256", 1);
+  assert_status(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &error), NOT_FOUND);
+  assert_null(configuration);
+  put_trial(cache, gpu, random, LDS("ordered", "512"), 9);
+  put_trial(cache, gpu, random, LDS("ordered", "256"), 8);
+  assert_ok(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &error));
+  assert_string_equal(configuration, LDS("ordered", "256"));
+  assert_true(us == 8);
+  free(configuration);
+  // One class says nothing of the others.
+  assert_status(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &error), NOT_FOUND);
+  static const char *const others[] = {"identity", "smooth", "contended"};
+  for (int i = 0; i < 3; i++) {
+    char *other = gt_print(SAMPLER "n=2,grid=%s", others[i]);
+    put_trial(cache, gpu, other, LDS("ordered", "256"), i < 2 ? 8 : 90);
+    put_trial(cache, gpu, other, LDS("ordered", "512"), i < 2 ? 9 : 36);
+    put_trial(cache, gpu, other, LDS("atomic", "256"), 2);
+    free(other);
+  }
+  assert_ok(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &error));
+  assert_string_equal(configuration, LDS("ordered", "512"));
+  assert_true(us > 12.72 && us < 12.73); // the fourth root of 9 · 9 · 9 · 36
+  free(configuration);
+  // Trials of its own, for a given grid, say more.
+  put_trial(cache, gpu, SAMPLER "n=2", LDS("ordered", "128"), 70);
+  assert_ok(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &error));
+  assert_string_equal(configuration, LDS("ordered", "128"));
+  free(configuration);
+  // Baselines repeat for the gradient of the grid alone, and still are no answer.
+  put_trial(cache, gpu, SAMPLER "n=2,want=grid,grid=random", "grid_scatter:block=256", 3);
+  assert_status(gt_repeat_best(generator, cache, gpu, &only_grid, &configuration, &us, &error), NOT_FOUND);
+  gt_cache_close(cache);
+  gt_generator_close(generator);
+  gt_device_close(&open);
+  free(command);
+  free(device);
+  free(path);
+}
+
+// However many that were faster on the problem alike do not repeat.
+static void of_problems_alike_the_best_whose_results_repeat_is_taken_where_that_is_asked_for(void **state) {
+  fixture *f = *state;
+  gt_error error = {0};
+  gt_open_device open;
+  gt_generator *generator;
+  gt_space space;
+  gt_layers layers;
+  char *command = gt_print("echo '{}' >'%s/gpu.json'", f->folder), *device = gt_print("recorded:%s/gpu.json", f->folder),
+       *path = gt_print("%s/cache.db", f->folder), *ordered = NULL;
+  const char *text = "grid_sampler_2d_backward:c=8,in=9x9,out=14x14,dtype=f32,n=2,grid=random";
+  gt_problem tuned = parse(text), asked = parse("grid_sampler_2d_backward:c=8,in=9x9,out=14x15,dtype=f32,n=2,grid=random");
+  assert_int_equal(system(command), 0);
+  assert_ok(gt_device_open(device, &open, &error));
+  assert_ok(gt_generator_open(NULL, &generator, &error));
+  assert_ok(gt_space_make(generator, "grid_lds", &tuned, &open.fingerprint, &space, &error));
+  gt_cache *cache = open_cache(path, GT_CACHE_WRITE);
+  int atomic = 0;
+  for (size_t i = 0; i < space.count; i++) {
+    bool repeats = strstr(space.configurations[i], "sums=ordered");
+    if (repeats && ordered) continue;
+    if (repeats) ordered = space.configurations[i];
+    put_trial(cache, &open.fingerprint, text, space.configurations[i], repeats ? 500 : 5 + 0.01 * atomic++);
+  }
+  gt_winner winner = a_winner(space.configurations[0], NULL);
+  winner.variant.family = "grid_lds";
+  winner.variant.reproducible = false;
+  assert_ok(gt_cache_put_winner(cache, &open.fingerprint, &tuned, &winner, &error));
+  gt_cache_close(cache);
+  assert_true(atomic > 64 && ordered);
+  const gt_layers_options options = {.caches = (const char *const[]){path}, .n_caches = 1};
+  assert_ok(gt_layers_open(&options, &layers, &error));
+  gt_finder *finder = gt_finder_open(&layers, &open.fingerprint, NULL);
+  for (int deterministic = 0; deterministic < 2; deterministic++) {
+    gt_place place = {0};
+    gt_found found;
+    assert_ok(gt_find_next(finder, &asked, &(gt_find_options){.deterministic = deterministic}, &place, &found, &error));
+    assert_true(found.origin == GT_ORIGIN_NEAR && found.guessed);
+    assert_int_equal(found.variant.reproducible, deterministic);
+    if (deterministic) assert_string_equal(found.variant.configuration, ordered);
+    gt_found_free(&found);
+  }
+  gt_finder_close(finder);
+  gt_layers_close(&layers);
+  gt_space_free(&space);
+  gt_generator_close(generator);
+  gt_device_close(&open);
+  free(command);
+  free(device);
+  free(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(other_positions_come_last_and_those_of_no_kind_first_among_them),
       CASE(the_nearest_outer_count_is_taken_of_each_kind_of_positions),
       CASE(operators_without_positions_are_found_as_ever),
       CASE(a_default_that_is_not_reproducible_is_refused_where_that_is_asked_for),
+      CASE(of_problems_alike_the_best_whose_results_repeat_is_taken_where_that_is_asked_for),
+      CASE(of_what_was_tried_only_what_is_right_legal_and_no_yardstick_is_the_best_that_repeats),
   };
   return cmocka_run_group_tests_name("lookup", tests, NULL, NULL);
 }

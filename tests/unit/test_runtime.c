@@ -278,6 +278,54 @@ static void positions_that_were_not_tuned_take_the_kernels_of_others(void **stat
   gathertune_close(context);
 }
 
+// The plan of a problem for which every run must give the same bits.
+static const gathertune_plan *repeating_plan_of(gathertune_context *context, const char *problem) {
+  const gathertune_plan *plan;
+  if (gathertune_get_plan(context, problem, GATHERTUNE_DETERMINISTIC, &plan) != GATHERTUNE_OK)
+    fail_msg("%s", gathertune_message(context));
+  return plan;
+}
+
+#define SMALL SAMPLER "c=1,in=6x5,out=7x8,dtype=f32,want=input,"
+#define ORDERED "grid_lds:sums=ordered,channels=1,bands=1,images=1,split=1,flight=2,block="
+
+static void where_results_must_repeat_the_best_of_what_was_tried_takes_the_place_of_an_atomic_winner(void **state) {
+  (void)state;
+  write_text("gpu.json", "{\"fingerprint\": {\"arch\": \"gfx942\", \"target\": \"hip\", \"name\": \"Imaginary X\"}, \"rules\": ["
+                         "{\"match\": \"sums=atomic\", \"us\": 10},"
+                         "{\"match\": \"" ORDERED "256\", \"us\": 20}]}");
+  write_text("program", "#!/bin/sh\necho x >>calls\nexec \"$REAL\" \"$@\"\n");
+  chmod("program", 0700);
+  shell("\"$GATHERTUNE_PROGRAM\" tune '" SMALL "n=2' --device " DEVICE " --families grid_lds --strategy exhaustive >/dev/null 2>&1");
+  setenv("REAL", getenv("GATHERTUNE_PROGRAM"), 1);
+  setenv("GATHERTUNE_PROGRAM", "./program", 1);
+  static const struct {
+    const char *problem;
+    gathertune_origin origin;
+    double us;
+  } cases[] = {{SMALL "n=2,grid=random", GATHERTUNE_EXACT, 20},
+               {SMALL "n=6,grid=random", GATHERTUNE_NEAR, 60},
+               {SMALL "n=2", GATHERTUNE_EXACT, 20},
+               {SMALL "n=4", GATHERTUNE_NEAR, 40}};
+  // This mode compiles nothing; the other one tunes nothing that was tuned.
+  static const gathertune_mode modes[] = {GATHERTUNE_MODE_LOOKUP, GATHERTUNE_MODE_TUNE};
+  for (int m = 0; m < 2; m++) {
+    gathertune_context *context = open_mode(DEVICE, modes[m]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      gathertune_plan_info any = describe(plan_of(context, cases[i].problem)),
+                           info = describe(repeating_plan_of(context, cases[i].problem));
+      assert_has(any.configuration, "sums=atomic");
+      assert_false(any.reproducible);
+      assert_string_equal(info.configuration, ORDERED "256");
+      assert_true(info.reproducible && !info.stale);
+      assert_int_equal(info.origin, cases[i].origin);
+      assert_true(info.expected_us > cases[i].us - 0.5 && info.expected_us < cases[i].us + 0.5);
+    }
+    gathertune_close(context);
+  }
+  assert_int_equal(access("calls", F_OK), -1);
+}
+
 static void tuning_on_first_use_tunes_each_kind_of_positions(void **state) {
   (void)state;
   static const struct {
@@ -495,6 +543,7 @@ int main(void) {
       CASE(a_compiler_that_crashes_or_refuses_costs_its_request),
       CASE(tuning_on_first_use_keeps_its_result),
       CASE(positions_that_were_not_tuned_take_the_kernels_of_others),
+      CASE(where_results_must_repeat_the_best_of_what_was_tried_takes_the_place_of_an_atomic_winner),
       CASE(tuning_on_first_use_tunes_each_kind_of_positions),
       CASE(where_tuning_fails_the_next_best_is_compiled),
       CASE(code_that_others_may_have_written_is_taken_only_by_name),

@@ -1,0 +1,96 @@
+#include "tuner/repeat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tuner/choose.h"
+#include "tuner/classes.h"
+
+typedef struct {
+  gt_generator *generator;
+  const gt_fingerprint *device;
+  const gt_problem *problem;
+  size_t classes, class; // of positions; the one whose trials are read
+  size_t count, room;
+  char **configurations;
+  double *us; // [count][classes], 0: not timed
+} survey;
+
+// Trials of one problem come in the order of their configurations, those of several devices of a model one after the other; other
+// classes add to what the first one had.
+static size_t find(survey *s, const char *configuration) {
+  for (size_t i = s->count; i-- > 0;)
+    if (strcmp(s->configurations[i], configuration) == 0) return i;
+  return s->count;
+}
+
+static void add(survey *s, const char *configuration) {
+  if (s->count == s->room) {
+    s->room = s->room ? 2 * s->room : 64;
+    s->configurations = gt_realloc(s->configurations, s->room * sizeof *s->configurations);
+    s->us = gt_realloc(s->us, s->room * s->classes * sizeof *s->us);
+  }
+  memset(&s->us[s->count * s->classes], 0, s->classes * sizeof *s->us);
+  s->configurations[s->count++] = gt_strdup(configuration);
+}
+
+static void on_trial(void *context, const gt_trial *trial) {
+  survey *s = context;
+  bool repeats;
+  if (!gt_trial_is_timed(trial)) return;
+  size_t i = find(s, trial->configuration);
+  if (i == s->count) {
+    if (s->class > 0 || !gt_is_of_candidate(s->generator, trial->configuration) ||
+        gt_repeats(s->generator, trial->configuration, s->problem, s->device, &repeats, NULL) != GT_OK || !repeats)
+      return;
+    add(s, trial->configuration);
+  }
+  double *us = &s->us[i * s->classes + s->class];
+  if (*us == 0 || trial->median_us < *us) *us = trial->median_us;
+}
+
+static double geometric_mean(const double *values, size_t count) {
+  double sum = 0;
+  if (count == 1) return *values; // to the last bit
+  for (size_t i = 0; i < count; i++) sum += log(values[i]);
+  return exp(sum / (double)count);
+}
+
+// `by_classes`: of the problem's classes of positions, else of its own trials.
+static gt_status look(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                      bool by_classes, char **configuration, double *us, gt_error *error) {
+  survey s = {.generator = generator,
+              .device = device,
+              .problem = problem,
+              .classes = by_classes ? GT_GRID_CLASSES - GT_GRID_CLASS_ANY - 1 : 1};
+  gt_status status = GT_OK;
+  double regret;
+  for (; s.class < s.classes && status == GT_OK; s.class++) {
+    gt_problem of = *problem;
+    if (by_classes) of.sampling.positions = (gt_grid_class)(GT_GRID_CLASS_ANY + 1 + s.class);
+    status = gt_cache_each_trial(cache, device, &of, on_trial, &s, error);
+  }
+  int best = status == GT_OK
+                 ? gt_choose_everywhere(s.us, (const char *const *)s.configurations, s.count, s.classes, &regret)
+                 : -1;
+  if (best >= 0) {
+    *configuration = gt_strdup(s.configurations[best]);
+    *us = geometric_mean(&s.us[(size_t)best * s.classes], s.classes);
+  } else if (status == GT_OK) {
+    status = gt_fail(error, GT_NOT_FOUND, "nothing whose results repeat was tried");
+  }
+  for (size_t i = 0; i < s.count; i++) free(s.configurations[i]);
+  free(s.configurations);
+  free(s.us);
+  return status;
+}
+
+gt_status gt_repeat_best(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                         char **configuration, double *us, gt_error *error) {
+  *configuration = NULL;
+  gt_status status = look(generator, cache, device, problem, false, configuration, us, error);
+  if (status == GT_NOT_FOUND && gt_has_classes(problem))
+    status = look(generator, cache, device, problem, true, configuration, us, error);
+  return status;
+}

@@ -78,17 +78,19 @@ end
 -- One image, in as few bands as fit, of as few channels as keep loads whole; several where they have few samples. In one order, if it can be.
 local function default(p, device)
   local list, samples = {}, sampling.samples(p)
-  local block = device.is_cpu and 64 or math.min(device.max_threads_per_block, samples < 512 and 256 or 512)
   local values, split, steps = channel_values(p), 1, grid_gradient.steps(p)
   -- Few samples are few threads, unless several share the channels of one.
   if not device.is_cpu and samples <= 8192 and grid_gradient.splits(p) then split = steps >= 64 and 16 or steps >= 16 and 4 or 1 end
+  local blocks = device.is_cpu and { 64 } or samples < 512 and { 256, 128 } or { 512, 256, 128 }
   for _, how in ipairs { "ordered", "atomic" } do
     local function try(channels, bands, images)
-      list[#list + 1] = { sums = how, channels = channels, bands = bands, images = images, split = split, flight = 2, block = block }
+      for _, block in ipairs(blocks) do
+        list[#list + 1] = { sums = how, channels = channels, bands = bands, images = images, split = split, flight = 2, block = block }
+      end
     end
     if values[#values] == p.channels then
       for _, images in ipairs { 16, 8, 4, 2 } do
-        if images * samples <= 2 * block then try(p.channels, 1, images) end
+        if images * samples <= 2 * blocks[1] then try(p.channels, 1, images) end
       end
     end
     local first = p.layout == "nhwc" and values[#values] or values[1]

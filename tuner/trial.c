@@ -99,15 +99,19 @@ static gt_status check_aside(gt_session *session, gt_loaded *loaded, const gt_va
   static const uint32_t poisons[] = {GT_POISON_FIRST, GT_POISON_SECOND};
   gt_status status = GT_OK;
   bool ok = true;
-  for (int run = 0; run < 2 && status == GT_OK && ok; run++) {
+  for (int run = 0; run < 2; run++) {
     int slot = run ? second_slot(loaded) : 0;
     status = run_once(session, loaded, slot, poisons[run], result, &ok, error);
     double start = gt_seconds();
     if (status == GT_OK && ok) status = gt_judge_take(&session->judge, run, slot, poisons[run], error);
     result->device_s += gt_seconds() - start;
+    if (status != GT_OK || !ok) break;
+    if (run == 0)
+      gt_judge_start(&session->judge);
+    else
+      gt_judge_second(&session->judge, variant->reproducible);
   }
   result->checked = status == GT_OK;
-  if (status == GT_OK && ok) gt_judge_start(&session->judge, variant->reproducible);
   return status;
 }
 

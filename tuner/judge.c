@@ -1,9 +1,13 @@
 #include "tuner/judge.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "tuner/compare.h"
+
+#define PIECE_BYTES ((size_t)1 << 20) // that a thread compares at a time
 
 bool gt_judge_can(const gt_bench *bench) {
   return gt_bench_result_bytes(bench) <= GT_JUDGE_BYTES;
@@ -49,16 +53,33 @@ static bool is_right(gt_judge *judge, int run) {
   return wrong == 0;
 }
 
+typedef struct {
+  const char *one, *other;
+  size_t bytes;
+  atomic_bool differ;
+} twins;
+
+static void compare_piece(void *context, size_t index) {
+  twins *t = context;
+  size_t at = index * PIECE_BYTES, bytes = t->bytes - at < PIECE_BYTES ? t->bytes - at : PIECE_BYTES;
+  if (!t->differ && memcmp(t->one + at, t->other + at, bytes) != 0) t->differ = true;
+}
+
+static bool same_bits(const gt_judge *judge) {
+  twins t = {judge->results[0], judge->results[1], (size_t)gt_bench_result_bytes(judge->expected->bench), false};
+  gt_parallel((t.bytes + PIECE_BYTES - 1) / PIECE_BYTES, compare_piece, &t);
+  return !t.differ;
+}
+
 static void *judge_both(void *argument) {
   gt_judge *judge = argument;
-  size_t bytes = (size_t)gt_bench_result_bytes(judge->expected->bench);
   judge->outcome = GT_OUTCOME_OK;
   if (!is_right(judge, 0)) {
     judge->outcome = GT_OUTCOME_WRONG_RESULT;
     return NULL;
   }
   while (sem_wait(&judge->second) != 0) continue; // a signal may end it early
-  if (judge->has_second && memcmp(judge->results[0], judge->results[1], bytes) != 0) {
+  if (judge->has_second && !same_bits(judge)) {
     if (!is_right(judge, 1)) { // right once and wrong once
       judge->outcome = GT_OUTCOME_UNSTABLE_RESULT;
     } else if (judge->reproducible) {

@@ -150,6 +150,7 @@ void gt_session_trial(gt_session *session, const gt_built *built, bool check, co
   gt_loaded loaded = {0};
   bool ok;
   *result = (gt_result){.info = {-1, -1, -1, -1}};
+  gt_session_settle(session);
   gt_status status = session->prepared ? GT_OK : gt_fail(&error, GT_USAGE, "no problem is prepared");
   if (status == GT_OK) {
     session->progress(session->context, "load");
@@ -172,12 +173,17 @@ void gt_session_trial(gt_session *session, const gt_built *built, bool check, co
     status = time_variant(session, &loaded, timing, result, &error);
   if (status != GT_OK) set_error(session, result, &error);
   take_judgement(session, result);
-  gt_loaded_close(&loaded);
+  session->used = loaded;
+}
+
+void gt_session_settle(gt_session *session) {
+  gt_loaded_close(&session->used);
 }
 
 gt_status gt_session_problem(gt_session *session, const gt_problem *problem, const void *grid,
                              gt_buffer *note, gt_error *error) {
   session->prepared = false;
+  gt_session_settle(session);
   gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);
@@ -214,6 +220,7 @@ gt_status gt_session_direct(gt_session *session, const gt_built *direct, gt_resu
 }
 
 void gt_session_close(gt_session *session) {
+  gt_session_settle(session);
   gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);

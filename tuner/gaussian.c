@@ -169,33 +169,31 @@ static void covariances(gt_gaussian *g, size_t point, const size_t *others, size
     result[i] = others[i] - family->first < family->count ? covariance(g, family, others[i]) : 0;
 }
 
-// Row `n` of a Cholesky factor from the covariances with the n points before it, in place; row[n] is set. Of four
-// entries at a time what those before them take away is summed side by side: each sum waits for its own last step.
+// Takes from row[k] … row[k + 3] what the entries before k stand for. Side by side, as none of the four sums waits for
+// another one.
+static void reduce_four(double *const *lower, double *row, size_t k) {
+  const double *a = lower[k], *b = lower[k + 1], *c = lower[k + 2], *d = lower[k + 3];
+  double of_a = row[k], of_b = row[k + 1], of_c = row[k + 2], of_d = row[k + 3];
+  for (size_t m = 0; m < k; m++) {
+    of_a -= row[m] * a[m];
+    of_b -= row[m] * b[m];
+    of_c -= row[m] * c[m];
+    of_d -= row[m] * d[m];
+  }
+  row[k] = of_a, row[k + 1] = of_b, row[k + 2] = of_c, row[k + 3] = of_d;
+}
+
+// Row `n` of a Cholesky factor from the covariances with the n points before it, in place; row[n] is set.
 static void factor_row(double *const *lower, double *row, size_t n, double noise) {
+  size_t in_fours = n / 4 * 4;
   double diagonal = 1 + noise;
-  for (size_t k = 0; k < n;) {
-    size_t end = k;
-    if (k + 4 <= n) {
-      const double *a = lower[k], *b = lower[k + 1], *c = lower[k + 2], *d = lower[k + 3];
-      double of_a = row[k], of_b = row[k + 1], of_c = row[k + 2], of_d = row[k + 3];
-      for (size_t m = 0; m < k; m++) {
-        of_a -= row[m] * a[m];
-        of_b -= row[m] * b[m];
-        of_c -= row[m] * c[m];
-        of_d -= row[m] * d[m];
-      }
-      row[k] = of_a, row[k + 1] = of_b, row[k + 2] = of_c, row[k + 3] = of_d;
-      end = k + 4;
-    }
-    size_t summed = k; // entries before this one are taken into account
-    if (end == k) summed = 0, end = k + 1;
-    for (; k < end; k++) {
-      const double *other = lower[k];
-      double rest = row[k];
-      for (size_t m = summed; m < k; m++) rest -= row[m] * other[m];
-      row[k] = rest / other[k];
-      diagonal -= row[k] * row[k];
-    }
+  for (size_t k = 0; k < n; k++) {
+    if (k % 4 == 0 && k < in_fours) reduce_four(lower, row, k);
+    const double *other = lower[k];
+    double rest = row[k];
+    for (size_t m = k < in_fours ? k / 4 * 4 : 0; m < k; m++) rest -= row[m] * other[m];
+    row[k] = rest / other[k];
+    diagonal -= row[k] * row[k];
   }
   row[n] = sqrt(fmax(diagonal, LEAST_VARIANCE));
 }

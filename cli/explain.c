@@ -13,6 +13,7 @@
 #include "generator/default.h"
 #include "runtime/lookup.h"
 #include "tuner/choose.h"
+#include "tuner/stale.h"
 
 typedef struct {
   const char *cache, *device, *model;
@@ -292,7 +293,7 @@ static gt_status judge(const gt_layers *layers, gt_generator *generator, const g
   gt_status status = gt_fit_of(generator, model, tuned, winner->variant.configuration,
                                winner->variant.source_hash, &a->fit, &now, &why);
   if (status != GT_OK && why.text[0]) *error = why;
-  if (device->compiler[0] && winner->compiler[0] && strcmp(device->compiler, winner->compiler) != 0)
+  if (gt_staleness_of_compiler(device, winner))
     a->compiler = gt_strdup(device->compiler);
   for (size_t i = 0; i < layers->count && status == GT_OK; i++)
     if (layers->list[i].cache) status = gt_kept_checks_read(&a->checks, layers->list[i].cache, error);

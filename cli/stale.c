@@ -8,6 +8,7 @@
 #include "cli/model.h"
 #include "cli/table.h"
 #include "cli/trial.h"
+#include "tuner/stale.h"
 
 // --- checks that were made
 // -------------------------------------------------------------------------------------------
@@ -93,8 +94,7 @@ static const char *how_stale(const stale_list *s, const gt_winner *winner, char 
   memcpy(source_hash, now.source_hash, GT_HASH_SIZE);
   gt_variant_free(&now);
   if (fit == GT_FIT_REFUSED) return "refused";
-  bool compiler = here && s->device->compiler[0] && winner->compiler[0] &&
-                  strcmp(winner->compiler, s->device->compiler) != 0;
+  bool compiler = here && gt_staleness_of_compiler(s->device, winner);
   if (fit == GT_FIT_STALE) return compiler ? "template, compiler" : "template";
   return compiler ? "compiler" : NULL;
 }

@@ -169,6 +169,7 @@ static gt_status recorded_load(gt_device *device, const void *code, size_t size,
 static void recorded_unload(gt_device *device, gt_module *module) {
   (void)device;
   if (!module) return;
+  if (module->rule && module->rule->action == GT_ACTION_UNLOAD_CRASH) abort();
   for (gt_kernel *kernel = module->kernels, *next; kernel; kernel = next) {
     next = kernel->next;
     free(kernel);

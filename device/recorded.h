@@ -43,6 +43,7 @@
 //              compile_error  compiling fails with GT_COMPILE
 //              compile_hang   compiling never returns
 //              compile_crash  compiling aborts the process
+//              unload_crash   unloading the code object aborts the process
 //              wrong          gt_recorded_wrong() says so, for a checker that has no results to look at
 //
 // A source says what it is in lines "// problem: ..." and "// configuration: ..." among its first ones. Its

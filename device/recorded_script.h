@@ -17,6 +17,7 @@
   X(COMPILE_ERROR, "compile_error") \
   X(COMPILE_HANG, "compile_hang")   \
   X(COMPILE_CRASH, "compile_crash") \
+  X(UNLOAD_CRASH, "unload_crash")   \
   X(LAUNCH_ERROR, "launch_error")   \
   X(WRONG, "wrong")                 \
   X(DEVICE_LOST, "device_lost")

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "exchange/order.h"
 #include "generator/axis.h"
+#include "tuner/stale.h"
 
 // The limits of a model: its own where they are known, as on its device, or those of its architecture, else
 // of one much like it.
@@ -46,28 +47,31 @@ gt_status gt_fit_of(gt_generator *generator, const gt_fingerprint *model, const 
                     const char *configuration, const char *source_hash, gt_fit *fit, gt_variant *variant,
                     gt_error *reason) {
   gt_fingerprint limits;
-  gt_variant own = {0};
+  gt_staleness staleness;
   bool exact = limits_of(model, &limits);
   *fit = GT_FIT_REFUSED;
   if (is_too_long(problem)) { // how much memory that takes is not for a file from elsewhere to say
     gt_fail(reason, GT_UNSUPPORTED, "its axes are too long to be held against the search space");
     return GT_OK;
   }
-  gt_status status = gt_render(generator, configuration, problem, &limits, &own, reason);
-  if (status == GT_USAGE || status == GT_UNSUPPORTED) return GT_OK;
+  gt_status status =
+      gt_staleness_of_template(generator, &limits, problem, configuration, source_hash, &staleness, reason);
   if (status != GT_OK) return status;
-  // The same configuration under two texts would be tried, and kept, twice.
-  if (strcmp(own.configuration, configuration) != 0) {
-    gt_fail(reason, GT_USAGE, "it is to be written %s", own.configuration);
-    gt_variant_free(&own);
+  if (staleness.refused) {
+    if (reason) *reason = staleness.reason;
     return GT_OK;
   }
-  bool same = strcmp(own.source_hash, source_hash) == 0;
-  *fit = same ? GT_FIT_SAME : exact ? GT_FIT_STALE : GT_FIT_LIKELY;
-  if (variant)
-    *variant = own;
-  else
-    gt_variant_free(&own);
+  // The same configuration under two texts would be tried, and kept, twice.
+  if (strcmp(staleness.variant.configuration, configuration) != 0) {
+    gt_fail(reason, GT_USAGE, "it is to be written %s", staleness.variant.configuration);
+  } else {
+    *fit = !staleness.template ? GT_FIT_SAME : exact ? GT_FIT_STALE : GT_FIT_LIKELY;
+    if (variant) {
+      *variant = staleness.variant;
+      staleness.variant = (gt_variant){0};
+    }
+  }
+  gt_staleness_free(&staleness);
   return GT_OK;
 }
 

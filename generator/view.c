@@ -223,7 +223,9 @@ static bool push_sampling(lua_State *L, const gt_problem *problem, const char *n
 static int problem_index(lua_State *L) {
   const gt_problem *problem = &((problem_view *)lua_touserdata(L, 1))->problem;
   const char *name = field_name(L);
-  if (strcmp(name, "operator") == 0)
+  if (strcmp(name, "axes") == 0) // first: scripts ask for them more often than for anything else
+    lua_getiuservalue(L, 1, 1);
+  else if (strcmp(name, "operator") == 0)
     lua_pushstring(L, problem->op->name);
   else if (strcmp(name, "filter") == 0)
     lua_pushstring(L, problem->op->filter);
@@ -249,8 +251,6 @@ static int problem_index(lua_State *L) {
     lua_pushinteger(L, gt_tensor_slice(problem, GT_GRAD_OUTPUT));
   else if (strcmp(name, "tensors") == 0)
     push_tensors(L, problem);
-  else if (strcmp(name, "axes") == 0)
-    lua_getiuservalue(L, 1, 1);
   else if (!push_stride(L, problem, name) && !push_sampling(L, problem, name))
     return unknown_field(L, problem_type);
   return 1;

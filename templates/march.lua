@@ -26,13 +26,13 @@ local function depth_block(device) return device.is_cpu and 64 or 128 end
 local function ceil(a, b) return (a + b - 1) // b end
 
 -- An axis cut into `parts` parts of as many inputs, each with the window of outputs that it needs, cut to multiples of `multiple`.
-local function cut(axis, parts, multiple)
+local function make_cut(axis, parts, multiple)
   local self = { parts = parts, inputs = ceil(axis.n_in, parts), starts = {} }
-  local from, to = axes.windows(axis, self.inputs, ceil(axis.n_in, self.inputs))
   if parts == 1 then
     self.length, self.starts[0] = axis.n_out, 0
     return self
   end
+  local from, to = axes.windows(axis, self.inputs, ceil(axis.n_in, self.inputs))
   self.length = 0
   for t = 0, #from do
     from[t] = from[t] // multiple * multiple
@@ -43,16 +43,23 @@ local function cut(axis, parts, multiple)
   return self
 end
 
+local cuts = axes.once()
+local function cut(p, number, parts, multiple)
+  return cuts(p, number .. " " .. parts .. " " .. multiple, function() return make_cut(p.axes[number], parts, multiple) end)
+end
+
 -- The first and the last position, relative to the start of its part, that a tile of the axis reads.
-local function reach(part, tiles)
+local function find_reach(part, tiles)
   local low, high = 0, part.length
   for t = 0, tiles.tiles - 1 do
     local start = tiles.starts and tiles.starts[t] or tiles.step * t + tiles.offset
     local at = start - part.starts[t * tiles.size // part.inputs]
     low, high = math.min(low, at), math.max(high, at + tiles.width)
   end
-  return low, high
+  return { low = low, high = high }
 end
+
+local reaches = axes.once()
 
 -- What the walk goes down, "depth" or "height", as a number of an axis; and in how many parts the height is cut.
 local function along(c, p) return axes.deep(p) and c.depth == "march" and 1 or 2 end
@@ -63,8 +70,8 @@ local function plan(c, p, device)
   local self = { along = along(c, p), after = axes.deep(p) and c.depth == "after" }
   self.way, self.plane_deep = intervals.make(p, self.along), self.along == 1
   self.tx, self.ty = tiling.make(p, 3, c.vx), self.plane_deep and tiling.make(p, 2, 1) or nil
-  self.x = cut(p.axes[3], c.across, c.v)
-  self.y = self.plane_deep and cut(p.axes[2], down(c, p), 1) or { parts = 1, inputs = 1, length = 1, starts = { [0] = 0 } }
+  self.x = cut(p, 3, c.across, c.v)
+  self.y = self.plane_deep and cut(p, 2, down(c, p), 1) or { parts = 1, inputs = 1, length = 1, starts = { [0] = 0 } }
   self.per_row = self.x.length // c.v
   self.threads = self.per_row * self.y.length
   self.block = c.slices * self.threads
@@ -84,9 +91,9 @@ local function plan(c, p, device)
   -- Shared memory: rows of sums, with room on either side for windows that reach past the ends. They are read in vectors of `vector` words where
   -- windows start at multiples of them. Else lanes read one word each, some `step` apart: column X lies at X / split of part X mod split, so
   -- that neighbouring lanes meet in neighbouring banks.
-  local low, high = reach(self.x, self.tx)
-  self.pad = ceil(-low, 8) * 8
-  self.pitch = ceil(self.pad + math.max(high, self.x.length), 4) * 4
+  local reach = reaches(p, c.across .. " " .. c.v .. " " .. c.vx, function() return find_reach(self.x, self.tx) end)
+  self.pad = ceil(-reach.low, 8) * 8
+  self.pitch = ceil(self.pad + math.max(reach.high, self.x.length), 4) * 4
   self.vector = self.tx.starts and 1 or vector.common_power(16 // self.word, self.tx.step, self.x.parts > 1 and c.v or 16)
   self.split = 1
   if self.vector == 1 then
@@ -106,10 +113,8 @@ end
 -- The plan of one configuration is asked for many times in a row.
 local last_p, last_key, last_plan
 local function plan_of(c, p, device)
-  local key = { device.wave_size }
-  for _, name in ipairs { "v", "strip", "rows", "slices", "across", "vx", "acc" } do key[#key + 1] = tostring(c[name]) end
-  if axes.deep(p) then key[#key + 1], key[#key + 2] = c.depth, c.down end
-  key = table.concat(key, " ")
+  local key = table.concat({ device.wave_size, c.v, c.strip, c.rows, c.slices, c.across, c.vx, c.acc }, " ")
+  if axes.deep(p) then key = key .. " " .. c.depth .. " " .. c.down end
   if last_p ~= p or last_key ~= key then last_p, last_key, last_plan = p, key, plan(c, p, device) end
   return last_plan
 end

@@ -155,9 +155,7 @@ end
 -- The plan of one configuration is asked for many times in a row.
 local last_c, last_p, last_passes
 local function plan_of(c, p)
-  local key = {}
-  for _, name in ipairs { "first", "stage", "slabs", "v", "later", "load", "block", "acc" } do key[#key + 1] = tostring(c[name]) end
-  local text = table.concat(key, " ")
+  local text = table.concat({ c.first, c.stage, c.slabs, c.v, c.later, c.load, c.block, c.acc }, " ")
   if last_p ~= p or last_c ~= text then last_c, last_p, last_passes = text, p, plan(c, p) end
   return last_passes
 end

@@ -7,7 +7,7 @@
 #include "generator/default.h"
 #include "tuner/cost.h"
 
-// Asking the scripts what all configurations do takes about a second: too long for a few trials.
+// Asking the scripts what all configurations do takes as long as some trials: too long for a few.
 enum { LEAST_COSTED = 8 };
 
 // What the parts of an agenda are made from.
@@ -63,20 +63,25 @@ static gt_status add_bound(const making *m, const char *family, gt_error *error)
   return status;
 }
 
-static gt_status add_space(const making *m, const char *family, gt_error *error) {
+// `costs`: of its configurations, too.
+static gt_status add_space(const making *m, const char *family, bool costs, gt_error *error) {
   gt_agenda *agenda = m->agenda;
   char *standard = NULL;
   gt_space space = {0};
-  gt_status status = gt_space_make(m->generator, family, m->problem, m->device, &space, error);
+  gt_status status = (costs ? gt_space_make_with_works : gt_space_make)(m->generator, family, m->problem,
+                                                                        m->device, &space, error);
   if (status == GT_OK)
     status = gt_family_default(m->generator, family, m->problem, m->device, &standard, error);
   if (status == GT_OK)
     agenda->texts = gt_realloc(agenda->texts, (agenda->space + space.count + 1) * sizeof(char *));
+  if (status == GT_OK && costs)
+    agenda->costs = gt_realloc(agenda->costs, (agenda->space + space.count + 1) * sizeof *agenda->costs);
   for (size_t i = 0; i < space.count && status == GT_OK; i++) {
     size_t point;
     bool is_new;
     status = gt_points_add_text(&agenda->points, space.configurations[i], &point, &is_new, error);
     if (status != GT_OK || !is_new) continue;
+    if (costs) agenda->costs[point] = gt_cost(&space.works[i], m->problem, m->device);
     agenda->texts[agenda->space++] = gt_strdup(space.configurations[i]);
     if (strcmp(space.configurations[i], standard) == 0)
       agenda->points.families[agenda->points.n_families - 1].standard = point;
@@ -104,11 +109,18 @@ static gt_status check_list(const making *m, const char *list, gt_error *error) 
   return status;
 }
 
-// Bounds go onto the agenda, the others into the search.
-static gt_status add_families(const making *m, const char *list, gt_error *error) {
+// The families whose configurations are tried.
+typedef struct {
+  const char **bounds, **others;
+  size_t n_bounds, n_others;
+} chosen_families;
+
+static gt_status choose_families(const making *m, const char *list, chosen_families *chosen, gt_error *error) {
   size_t count;
   const char *const *families = gt_generator_families(m->generator, &count);
   gt_error refusal = {0};
+  chosen->bounds = gt_alloc((count + 1) * sizeof *chosen->bounds);
+  chosen->others = gt_alloc((count + 1) * sizeof *chosen->others);
   for (size_t i = 0; i < count; i++) {
     gt_family_role role;
     const char *description;
@@ -121,49 +133,46 @@ static gt_status add_families(const making *m, const char *list, gt_error *error
     gt_error reason = {0};
     status = claims(m, families[i], &yes, &reason);
     if (status == GT_OK && !yes && role != GT_ROLE_BOUND) refusal = reason;
-    if (status != GT_OK) *error = reason;
-    if (status == GT_OK && yes)
-      status = role == GT_ROLE_BOUND ? add_bound(m, families[i], error) : add_space(m, families[i], error);
-    if (status != GT_OK) return status;
+    if (status != GT_OK) {
+      if (error) *error = reason;
+      return status;
+    }
+    if (yes && role == GT_ROLE_BOUND) chosen->bounds[chosen->n_bounds++] = families[i];
+    if (yes && role != GT_ROLE_BOUND) chosen->others[chosen->n_others++] = families[i];
   }
-  gt_points_finish(&m->agenda->points);
-  if (m->agenda->space) return GT_OK;
+  if (chosen->n_others) return GT_OK;
   return gt_fail(error, GT_UNSUPPORTED, "no family can do the problem%s%s", *refusal.text ? ": " : "",
                  refusal.text);
 }
 
-// Asks what configurations cost, where no trials tell what to expect of them.
-static gt_status add_costs(const making *m, gt_error *error) {
-  gt_agenda *agenda = m->agenda;
-  gt_status status = GT_OK;
-  agenda->costs = gt_alloc((agenda->space + 1) * sizeof *agenda->costs);
-  for (size_t f = 0; f < agenda->points.n_families && status == GT_OK; f++) {
-    gt_space space;
-    status = gt_space_make_with_works(m->generator, agenda->points.families[f].name, m->problem, m->device,
-                                      &space, error);
-    for (size_t i = 0; i < space.count; i++) {
-      size_t point = gt_points_find_text(&agenda->points, space.configurations[i]);
-      agenda->costs[point] = gt_cost(&space.works[i], m->problem, m->device);
-    }
-    gt_space_free(&space);
-  }
-  if (status == GT_OK) gt_seeds_add_costs(&agenda->points, agenda->costs, &agenda->seeds);
+// Bounds go onto the agenda, the others into the search. What configurations cost is asked where no trials tell what
+// to expect of them.
+static gt_status add_families(const making *m, const gt_history *history, const gt_agenda_options *options,
+                              gt_error *error) {
+  chosen_families chosen = {0};
+  gt_status status = choose_families(m, options->families, &chosen, error);
+  bool costs = !m->device->is_cpu && options->budget >= LEAST_COSTED &&
+               !gt_history_tells(history, m->problem, chosen.others, chosen.n_others);
+  for (size_t i = 0; i < chosen.n_bounds && status == GT_OK; i++) status = add_bound(m, chosen.bounds[i], error);
+  for (size_t i = 0; i < chosen.n_others && status == GT_OK; i++)
+    status = add_space(m, chosen.others[i], costs, error);
+  if (status == GT_OK) gt_points_finish(&m->agenda->points);
+  free(chosen.bounds);
+  free(chosen.others);
   return status;
 }
 
 // Opens the search. An item that is a point of it is not proposed again, and counts as a candidate.
-static gt_status begin_search(const making *m, gt_cache *cache, const gt_agenda_options *options,
-                              gt_error *error) {
+static gt_status begin_search(const making *m, gt_cache *cache, const gt_history *history,
+                              const gt_agenda_options *options, gt_error *error) {
   gt_agenda *agenda = m->agenda;
   if (options->incumbent && !options->incumbent_first &&
       gt_points_find_text(&agenda->points, options->incumbent) == GT_NO_POINT)
     add(agenda, options->incumbent, false, true);
-  gt_status status = gt_seeds_find(cache, m->device, m->problem, options->retry, options->incumbent,
+  gt_status status = gt_seeds_find(cache, m->device, m->problem, options->retry, options->incumbent, history,
                                    &agenda->points, &agenda->seeds, error);
   if (status != GT_OK) return status;
-  if (!agenda->seeds.view.expected && !m->device->is_cpu && options->budget >= LEAST_COSTED)
-    status = add_costs(m, error);
-  if (status != GT_OK) return status;
+  if (agenda->costs) gt_seeds_add_costs(&agenda->points, agenda->costs, &agenda->seeds);
   const gt_search_options how = {.strategy = options->strategy,
                                  .seed = options->seed,
                                  .budget = options->budget,
@@ -192,13 +201,16 @@ gt_status gt_agenda_make(gt_generator *generator, gt_cache *cache, const gt_prob
                          const gt_fingerprint *device, const gt_agenda_options *options, gt_agenda *agenda,
                          gt_error *error) {
   making m = {.generator = generator, .problem = problem, .device = device, .agenda = agenda};
+  gt_history *history = NULL;
   *agenda = (gt_agenda){0};
   gt_status status = options->families ? check_list(&m, options->families, error) : GT_OK;
   if (status == GT_OK && options->incumbent && options->incumbent_first)
     add(agenda, options->incumbent, false, true);
   if (status == GT_OK) status = add_standard(&m, error);
-  if (status == GT_OK) status = add_families(&m, options->families, error);
-  if (status == GT_OK) status = begin_search(&m, cache, options, error);
+  if (status == GT_OK) status = gt_seeds_history(cache, device, &history, error);
+  if (status == GT_OK) status = add_families(&m, history, options, error);
+  if (status == GT_OK) status = begin_search(&m, cache, history, options, error);
+  gt_history_free(history);
   if (status != GT_OK) gt_agenda_free(agenda);
   return status;
 }

@@ -26,7 +26,7 @@ typedef struct {
   const char *standard;  // `direct`'s default; NULL when it cannot do the problem
   gt_points points;
   char **texts;  // of the points
-  double *costs; // of the points (tuner/cost.h); NULL: trials of other problems tell what to expect
+  double *costs; // of the points (tuner/cost.h); NULL: other problems' trials tell more, or they are of no use
   gt_seeds seeds;
   gt_search *search;
 } gt_agenda;

@@ -25,6 +25,7 @@ typedef struct {
 typedef struct {
   feature *list;
   size_t count;
+  size_t from, to; // the candidates from … to - 1: those of the family, and maybe others among them
 } family_features;
 
 struct gt_gaussian {
@@ -37,7 +38,7 @@ struct gt_gaussian {
   size_t *observed;
   size_t n, room;
   double **lower;    // Cholesky factor of the observed points' covariance: row i has i + 1 entries
-  float **cross;     // lower⁻¹ · covariance with the candidates: a row per observed point
+  float **cross;     // lower⁻¹ · covariance with the candidates of its family: a row per observed point
   double *variance;  // of each candidate, relative to the signal's
   double *distances; // scratch: of one point from every value of every axis of its family
 };
@@ -168,13 +169,29 @@ static void covariances(gt_gaussian *g, size_t point, const size_t *others, size
     result[i] = others[i] - family->first < family->count ? covariance(g, family, others[i]) : 0;
 }
 
+// Takes from row[k] … row[k + 3] what the entries before k stand for. Side by side, as none of the four sums waits for
+// another one.
+static void reduce_four(double *const *lower, double *row, size_t k) {
+  const double *a = lower[k], *b = lower[k + 1], *c = lower[k + 2], *d = lower[k + 3];
+  double of_a = row[k], of_b = row[k + 1], of_c = row[k + 2], of_d = row[k + 3];
+  for (size_t m = 0; m < k; m++) {
+    of_a -= row[m] * a[m];
+    of_b -= row[m] * b[m];
+    of_c -= row[m] * c[m];
+    of_d -= row[m] * d[m];
+  }
+  row[k] = of_a, row[k + 1] = of_b, row[k + 2] = of_c, row[k + 3] = of_d;
+}
+
 // Row `n` of a Cholesky factor from the covariances with the n points before it, in place; row[n] is set.
 static void factor_row(double *const *lower, double *row, size_t n, double noise) {
+  size_t in_fours = n / 4 * 4;
   double diagonal = 1 + noise;
   for (size_t k = 0; k < n; k++) {
+    if (k % 4 == 0 && k < in_fours) reduce_four(lower, row, k);
     const double *other = lower[k];
     double rest = row[k];
-    for (size_t m = 0; m < k; m++) rest -= row[m] * other[m];
+    for (size_t m = k < in_fours ? k / 4 * 4 : 0; m < k; m++) rest -= row[m] * other[m];
     row[k] = rest / other[k];
     diagonal -= row[k] * row[k];
   }
@@ -190,8 +207,26 @@ static double solve_next(const double *row, const double *solved, size_t n, doub
 // --- observations
 // ------------------------------------------------------------------------------------------
 
+// So many floats as every machine adds at once.
+typedef float lanes __attribute__((vector_size(16)));
+enum { LANES = sizeof(lanes) / sizeof(float) };
+
+// to[i] -= by · what[i].
+static void subtract(float *to, const float *what, float by, size_t count) {
+  size_t i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    lanes some, other;
+    memcpy(&some, to + i, sizeof some);
+    memcpy(&other, what + i, sizeof other);
+    some -= by * other;
+    memcpy(to + i, &some, sizeof some);
+  }
+  for (; i < count; i++) to[i] -= by * what[i];
+}
+
 void gt_gaussian_add(gt_gaussian *g, size_t point) {
-  size_t n = g->n, count = g->n_candidates;
+  const family_features *family = &g->families[gt_points_family(g->points, point) - g->points->families];
+  size_t n = g->n, from = family->from, count = family->to - from;
   if (n == g->room) {
     g->room = 2 * n + 16;
     g->observed = gt_realloc(g->observed, g->room * sizeof *g->observed);
@@ -201,18 +236,16 @@ void gt_gaussian_add(gt_gaussian *g, size_t point) {
   double *row = gt_alloc((n + 1) * sizeof *row), *with = gt_alloc((count + 1) * sizeof *with);
   float *cross = gt_alloc((count + 1) * sizeof *cross);
   covariances(g, point, g->observed, n, row);
-  covariances(g, point, g->candidates, count, with);
+  covariances(g, point, g->candidates + from, count, with);
   factor_row(g->lower, row, n, g->noise);
   for (size_t c = 0; c < count; c++) cross[c] = (float)with[c];
-  for (size_t k = 0; k < n; k++) {
-    const float *other = g->cross[k], by = (float)row[k];
-    if (by != 0)
-      for (size_t c = 0; c < count; c++) cross[c] -= by * other[c];
-  }
+  // Points of other families have no part in the row.
+  for (size_t k = 0; k < n; k++)
+    if ((float)row[k] != 0) subtract(cross, g->cross[k], (float)row[k], count);
   float scale = (float)(1 / row[n]);
   for (size_t c = 0; c < count; c++) {
     cross[c] *= scale;
-    g->variance[c] -= (double)cross[c] * (double)cross[c];
+    g->variance[from + c] -= (double)cross[c] * (double)cross[c];
   }
   free(with);
   g->observed[n] = point;
@@ -250,8 +283,10 @@ void gt_gaussian_predict(const gt_gaussian *g, const double *values, double *mea
   double signal = g->n ? sqrt(squares / (double)g->n) : 1;
   for (size_t c = 0; c < g->n_candidates; c++) mean[c] = 0;
   for (size_t i = 0; i < g->n; i++) {
+    const family_features *family =
+        &g->families[gt_points_family(g->points, g->observed[i]) - g->points->families];
     const float *cross = g->cross[i];
-    for (size_t c = 0; c < g->n_candidates; c++) mean[c] += solved[i] * (double)cross[c];
+    for (size_t c = family->from; c < family->to; c++) mean[c] += solved[i] * (double)cross[c - family->from];
   }
   for (size_t c = 0; c < g->n_candidates; c++) {
     mean[c] = s.mean + s.deviation * mean[c];
@@ -263,23 +298,49 @@ void gt_gaussian_predict(const gt_gaussian *g, const double *values, double *mea
 // --- the fit
 // -----------------------------------------------------------------------------------------------
 
+// Points of different families have no covariance, so that the factor is made of one block for each family: what
+// changes in one leaves the others as they are.
 typedef struct {
-  const size_t *observed;
-  const double *values; // scaled
+  size_t *members, *place; // points of the family in the order of the observations, and their places among all
+  size_t count;
+} fitting_family;
+
+// What a point adds to the logarithm of the likelihood.
+typedef struct {
+  double solved, ln_diagonal;
+} part;
+
+typedef struct {
+  fitting_family *families;
+  const double *values; // scaled, of all points
   size_t n;
-  double **lower; // scratch
-  double *solved; // scratch
+  part *parts, *tried;  // of all points: with the kernel as it is, and with the one that is being tried
+  double **lower, *solved; // scratch, for one family
 } fitting;
 
-// Logarithm of the likelihood of the values, with the best variance of the signal, up to a constant.
-static double likelihood(gt_gaussian *g, const fitting *f) {
-  double squares = 0, determinant = 0;
-  for (size_t i = 0; i < f->n; i++) {
-    covariances(g, f->observed[i], f->observed, i, f->lower[i]);
+static void evaluate_family(gt_gaussian *g, const fitting *f, size_t family) {
+  const fitting_family *of = &f->families[family];
+  for (size_t i = 0; i < of->count; i++) {
+    covariances(g, of->members[i], of->members, i, f->lower[i]);
     factor_row(f->lower, f->lower[i], i, g->noise);
-    f->solved[i] = solve_next(f->lower[i], f->solved, i, f->values[i]);
-    squares += f->solved[i] * f->solved[i];
-    determinant += log(f->lower[i][i]);
+    f->solved[i] = solve_next(f->lower[i], f->solved, i, f->values[of->place[i]]);
+    f->tried[of->place[i]] = (part){f->solved[i], log(f->lower[i][i])};
+  }
+}
+
+enum { ALL_FAMILIES = -1 };
+
+// Logarithm of the likelihood of the values, with the best variance of the signal, up to a constant, when the
+// kernel of one family has changed, or of all. It is f->tried that tells the parts, of that family's points.
+static double likelihood(gt_gaussian *g, const fitting *f, int family) {
+  double squares = 0, determinant = 0;
+  if (family == ALL_FAMILIES)
+    for (size_t k = 0; k < g->points->n_families; k++) evaluate_family(g, f, k);
+  else
+    evaluate_family(g, f, (size_t)family);
+  for (size_t i = 0; i < f->n; i++) {
+    squares += f->tried[i].solved * f->tried[i].solved;
+    determinant += f->tried[i].ln_diagonal;
   }
   return -determinant - 0.5 * (double)f->n * log(squares / (double)f->n + 1e-12);
 }
@@ -297,43 +358,98 @@ static double prior(const gt_gaussian *g) {
   return sum;
 }
 
-// Tries a parameter of the kernel at both sides of where it is; whether one of them is better.
-static bool improve(gt_gaussian *g, const fitting *f, double *parameter, double factor, bool is_part,
+// Tries a parameter of the kernel, of one family or of all, at both sides of where it is; whether one of them is
+// better.
+static bool improve(gt_gaussian *g, const fitting *f, int family, double *parameter, double factor, bool is_part,
                     double *best) {
   double kept = *parameter;
+  size_t bytes = f->n * sizeof *f->parts;
   for (int side = 0; side < 2; side++) {
     double by = side ? 1 / factor : factor;
     *parameter = is_part ? kept * by / (1 - kept + kept * by) : kept * by;
-    double now = likelihood(g, f) + prior(g);
+    double now = likelihood(g, f, family) + prior(g);
     if (now > *best) {
       *best = now;
+      memcpy(f->parts, f->tried, bytes);
       return true;
     }
   }
   *parameter = kept;
+  memcpy(f->tried, f->parts, bytes);
   return false;
 }
 
 // One parameter after the other, with steps that get smaller.
 static void climb(gt_gaussian *g, const fitting *f) {
-  double best = likelihood(g, f) + prior(g), step = 2;
+  double best = likelihood(g, f, ALL_FAMILIES) + prior(g), step = 2;
+  memcpy(f->parts, f->tried, f->n * sizeof *f->parts);
   for (int round = 0; round < FIT_ROUNDS; round++) {
-    bool better = improve(g, f, &g->noise, exp(step), false, &best);
-    better |= improve(g, f, &g->shared, exp(step), true, &best);
+    bool better = improve(g, f, ALL_FAMILIES, &g->noise, exp(step), false, &best);
+    better |= improve(g, f, ALL_FAMILIES, &g->shared, exp(step), true, &best);
     for (size_t k = 0; k < g->points->n_families; k++)
       for (size_t i = 0; i < g->families[k].count; i++)
-        better |= improve(g, f, &g->families[k].list[i].weight, exp(step), false, &best);
+        better |= improve(g, f, (int)k, &g->families[k].list[i].weight, exp(step), false, &best);
     if (!better) step /= 2;
+  }
+}
+
+static void open_fitting(const gt_gaussian *g, const size_t *observed, const double *values, size_t n, fitting *f) {
+  size_t most = 0, families = g->points->n_families;
+  *f = (fitting){.values = values, .n = n};
+  f->families = gt_alloc((families + 1) * sizeof *f->families);
+  for (size_t i = 0; i < n; i++) f->families[gt_points_family(g->points, observed[i]) - g->points->families].count++;
+  for (size_t k = 0; k < families; k++) {
+    fitting_family *of = &f->families[k];
+    if (of->count > most) most = of->count;
+    of->members = gt_alloc((of->count + 1) * sizeof *of->members);
+    of->place = gt_alloc((of->count + 1) * sizeof *of->place);
+    of->count = 0;
+  }
+  for (size_t i = 0; i < n; i++) {
+    fitting_family *of = &f->families[gt_points_family(g->points, observed[i]) - g->points->families];
+    of->members[of->count] = observed[i];
+    of->place[of->count++] = i;
+  }
+  f->parts = gt_alloc((n + 1) * sizeof *f->parts);
+  f->tried = gt_alloc((n + 1) * sizeof *f->tried);
+  f->lower = gt_alloc((most + 1) * sizeof *f->lower);
+  f->solved = gt_alloc((most + 1) * sizeof *f->solved);
+  for (size_t i = 0; i < most; i++) f->lower[i] = gt_alloc((i + 1) * sizeof **f->lower);
+}
+
+static void close_fitting(const gt_gaussian *g, fitting *f) {
+  size_t most = 0;
+  for (size_t k = 0; k < g->points->n_families; k++) {
+    if (f->families[k].count > most) most = f->families[k].count;
+    free(f->families[k].members);
+    free(f->families[k].place);
+  }
+  for (size_t i = 0; i < most; i++) free(f->lower[i]);
+  free(f->families);
+  free(f->parts);
+  free(f->tried);
+  free(f->lower);
+  free(f->solved);
+}
+
+// Between which candidates those of each family are. Mostly they lie together.
+static void take_candidates(gt_gaussian *g, const size_t *candidates, size_t count) {
+  g->candidates = candidates;
+  g->n_candidates = count;
+  g->variance = gt_realloc(g->variance, (count + 1) * sizeof *g->variance);
+  for (size_t k = 0; k < g->points->n_families; k++) g->families[k].from = g->families[k].to = 0;
+  for (size_t c = 0; c < count; c++) {
+    family_features *family = &g->families[gt_points_family(g->points, candidates[c]) - g->points->families];
+    g->variance[c] = 1;
+    if (!family->to) family->from = c;
+    family->to = c + 1;
   }
 }
 
 void gt_gaussian_fit(gt_gaussian *g, const size_t *candidates, size_t n_candidates, const size_t *observed,
                      const double *values, size_t n) {
   forget(g);
-  g->candidates = candidates;
-  g->n_candidates = n_candidates;
-  g->variance = gt_realloc(g->variance, (n_candidates + 1) * sizeof *g->variance);
-  for (size_t c = 0; c < n_candidates; c++) g->variance[c] = 1;
+  take_candidates(g, candidates, n_candidates);
 
   // The best half of what the fit looks at, since there the kernel has to be right, and some of the others.
   size_t used = n < FIT_LIMIT ? n : FIT_LIMIT, taken = 0;
@@ -347,14 +463,10 @@ void gt_gaussian_fit(gt_gaussian *g, const size_t *candidates, size_t n_candidat
     points[taken] = observed[i];
     scaled[taken++] = (values[i] - s.mean) / s.deviation;
   }
-  fitting f = {.observed = points, .values = scaled, .n = taken};
-  f.lower = gt_alloc((taken + 1) * sizeof *f.lower);
-  f.solved = gt_alloc((taken + 1) * sizeof *f.solved);
-  for (size_t i = 0; i < taken; i++) f.lower[i] = gt_alloc((i + 1) * sizeof **f.lower);
+  fitting f;
+  open_fitting(g, points, scaled, taken, &f);
   climb(g, &f);
-  for (size_t i = 0; i < taken; i++) free(f.lower[i]);
-  free(f.lower);
-  free(f.solved);
+  close_fitting(g, &f);
   free(points);
   free(scaled);
   for (size_t i = 0; i < n; i++) gt_gaussian_add(g, observed[i]);

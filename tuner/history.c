@@ -163,6 +163,23 @@ void gt_history_view_free(gt_history_view *view) {
   *view = (gt_history_view){0};
 }
 
+// Whether anything is to be learnt from a problem about another one.
+static bool is_teacher(const tuned *from, const gt_problem *problem) {
+  return from->best_us < INFINITY && !is_same(&from->problem, problem);
+}
+
+bool gt_history_tells(const gt_history *history, const gt_problem *problem, const char *const *families,
+                      size_t n_families) {
+  size_t used = 0;
+  for (size_t p = 0; p < history->count && used < LEAST_TRIALS; p++) {
+    const tuned *from = &history->problems[p];
+    for (size_t i = 0; i < from->count && used < LEAST_TRIALS && is_teacher(from, problem); i++)
+      for (size_t f = 0; f < n_families; f++)
+        used += strcmp(families[f], from->records[i].configuration.family) == 0;
+  }
+  return used >= LEAST_TRIALS;
+}
+
 void gt_history_look(const gt_history *history, const gt_problem *problem, const gt_points *points,
                      gt_history_view *view) {
   *view = (gt_history_view){0};
@@ -174,7 +191,7 @@ void gt_history_look(const gt_history *history, const gt_problem *problem, const
   }
   size_t n_near = 0, used = 0;
   for (size_t p = 0; p < history->count; p++)
-    if (history->problems[p].best_us < INFINITY && !is_same(&history->problems[p].problem, problem))
+    if (is_teacher(&history->problems[p], problem))
       near[n_near++] =
           (neighbour){&history->problems[p], gt_problem_distance(&history->problems[p].problem, problem)};
   qsort(near, n_near, sizeof *near, by_distance);

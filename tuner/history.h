@@ -24,6 +24,9 @@ typedef struct {
   size_t n_first;
 } gt_history_view;
 
+// Whether gt_history_look will know what to expect of the points of these families.
+bool gt_history_tells(const gt_history *history, const gt_problem *problem, const char *const *families,
+                      size_t n_families);
 // What the trials of all problems but `problem` itself say about its points.
 void gt_history_look(const gt_history *history, const gt_problem *problem, const gt_points *points,
                      gt_history_view *view);

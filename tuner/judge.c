@@ -1,9 +1,13 @@
 #include "tuner/judge.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "tuner/compare.h"
+
+#define PIECE_BYTES ((size_t)1 << 20) // that a thread compares at a time
 
 bool gt_judge_can(const gt_bench *bench) {
   return gt_bench_result_bytes(bench) <= GT_JUDGE_BYTES;
@@ -49,13 +53,33 @@ static bool is_right(gt_judge *judge, int run) {
   return wrong == 0;
 }
 
+typedef struct {
+  const char *one, *other;
+  size_t bytes;
+  atomic_bool differ;
+} twins;
+
+static void compare_piece(void *context, size_t index) {
+  twins *t = context;
+  size_t at = index * PIECE_BYTES, bytes = t->bytes - at < PIECE_BYTES ? t->bytes - at : PIECE_BYTES;
+  if (!t->differ && memcmp(t->one + at, t->other + at, bytes) != 0) t->differ = true;
+}
+
+static bool same_bits(const gt_judge *judge) {
+  twins t = {judge->results[0], judge->results[1], (size_t)gt_bench_result_bytes(judge->expected->bench), false};
+  gt_parallel((t.bytes + PIECE_BYTES - 1) / PIECE_BYTES, compare_piece, &t);
+  return !t.differ;
+}
+
 static void *judge_both(void *argument) {
   gt_judge *judge = argument;
-  size_t bytes = (size_t)gt_bench_result_bytes(judge->expected->bench);
   judge->outcome = GT_OUTCOME_OK;
   if (!is_right(judge, 0)) {
     judge->outcome = GT_OUTCOME_WRONG_RESULT;
-  } else if (memcmp(judge->results[0], judge->results[1], bytes) != 0) {
+    return NULL;
+  }
+  while (sem_wait(&judge->second) != 0) continue; // a signal may end it early
+  if (judge->has_second && !same_bits(judge)) {
     if (!is_right(judge, 1)) { // right once and wrong once
       judge->outcome = GT_OUTCOME_UNSTABLE_RESULT;
     } else if (judge->reproducible) {
@@ -66,17 +90,34 @@ static void *judge_both(void *argument) {
   return NULL;
 }
 
-void gt_judge_start(gt_judge *judge, bool reproducible) {
+void gt_judge_start(gt_judge *judge) {
   gt_buffer_clear(&judge->what);
-  judge->reproducible = reproducible;
   judge->is_running = true;
+  judge->has_second = judge->told = false;
+  sem_init(&judge->second, 0, 0);
   judge->has_thread = pthread_create(&judge->thread, NULL, judge_both, judge) == 0;
-  if (!judge->has_thread) judge_both(judge);
+}
+
+static void tell(gt_judge *judge, bool has_second) {
+  if (judge->told) return;
+  judge->told = true;
+  judge->has_second = has_second;
+  sem_post(&judge->second);
+}
+
+void gt_judge_second(gt_judge *judge, bool reproducible) {
+  judge->reproducible = reproducible;
+  tell(judge, true);
 }
 
 gt_outcome gt_judge_end(gt_judge *judge, gt_buffer *what) {
   if (!judge->is_running) return GT_OUTCOME_OK;
-  if (judge->has_thread) pthread_join(judge->thread, NULL);
+  tell(judge, false);
+  if (judge->has_thread)
+    pthread_join(judge->thread, NULL);
+  else
+    judge_both(judge);
+  sem_destroy(&judge->second);
   judge->is_running = false;
   gt_buffer_append(what, judge->what.data, judge->what.length);
   gt_buffer_free(&judge->what);

@@ -86,21 +86,28 @@ static gt_status on_other(void *context, const char *model, const char *text, co
   return GT_OK;
 }
 
+gt_status gt_seeds_history(gt_cache *cache, const gt_fingerprint *device, gt_history **history, gt_error *error) {
+  *history = gt_history_new();
+  gt_status status = gt_cache_each_stored_trial(cache, device, on_other, *history, error);
+  if (status == GT_OK) return GT_OK;
+  gt_history_free(*history);
+  *history = NULL;
+  return status;
+}
+
 gt_status gt_seeds_find(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem, bool retry,
-                        const char *incumbent, const gt_points *points, gt_seeds *seeds, gt_error *error) {
+                        const char *incumbent, const gt_history *history, const gt_points *points,
+                        gt_seeds *seeds, gt_error *error) {
   *seeds = (gt_seeds){0};
   if (incumbent) add(seeds, gt_points_find_text(points, incumbent));
-  gt_history *history = gt_history_new();
   gt_status status = retry ? GT_OK : add_own(cache, device, problem, points, seeds, error);
-  if (status == GT_OK) status = gt_cache_each_stored_trial(cache, device, on_other, history, error);
-  if (status == GT_OK) {
-    gt_history_look(history, problem, points, &seeds->view);
-    for (size_t i = 0; i < seeds->view.n_first; i++) add(seeds, seeds->view.first[i]);
-  } else {
+  if (status != GT_OK) {
     gt_seeds_free(seeds);
+    return status;
   }
-  gt_history_free(history);
-  return status;
+  gt_history_look(history, problem, points, &seeds->view);
+  for (size_t i = 0; i < seeds->view.n_first; i++) add(seeds, seeds->view.first[i]);
+  return GT_OK;
 }
 
 // --- where there are none

@@ -11,20 +11,32 @@ bool gt_staleness_any(const gt_staleness *staleness) {
   return staleness->refused || staleness->template || staleness->compiler;
 }
 
-gt_status gt_staleness_of(gt_generator *generator, const gt_fingerprint *device, const gt_problem *problem,
-                          const gt_winner *winner, gt_staleness *staleness, gt_error *error) {
+gt_status gt_staleness_of_template(gt_generator *generator, const gt_fingerprint *device, const gt_problem *problem,
+                                   const char *configuration, const char *source_hash, gt_staleness *staleness,
+                                   gt_error *error) {
   *staleness = (gt_staleness){0};
-  // A compiler that cannot be found now, or that an entry from elsewhere does not name, says nothing.
-  staleness->compiler = device->compiler[0] && winner->compiler && winner->compiler[0] &&
-                        strcmp(device->compiler, winner->compiler) != 0;
-  gt_status status = gt_render(generator, winner->variant.configuration, problem, device,
-                               &staleness->variant, &staleness->reason);
+  gt_status status =
+      gt_render(generator, configuration, problem, device, &staleness->variant, &staleness->reason);
   staleness->refused = status == GT_USAGE || status == GT_UNSUPPORTED;
   if (status == GT_OK)
-    staleness->template = strcmp(staleness->variant.source_hash, winner->variant.source_hash) != 0;
+    staleness->template = strcmp(staleness->variant.source_hash, source_hash) != 0;
   else if (!staleness->refused)
     return gt_fail(error, status, "%s", staleness->reason.text);
   return GT_OK;
+}
+
+// A compiler that cannot be found now, or that an entry from elsewhere does not name, says nothing.
+bool gt_staleness_of_compiler(const gt_fingerprint *device, const gt_winner *winner) {
+  return device->compiler[0] && winner->compiler && winner->compiler[0] &&
+         strcmp(device->compiler, winner->compiler) != 0;
+}
+
+gt_status gt_staleness_of(gt_generator *generator, const gt_fingerprint *device, const gt_problem *problem,
+                          const gt_winner *winner, gt_staleness *staleness, gt_error *error) {
+  gt_status status = gt_staleness_of_template(generator, device, problem, winner->variant.configuration,
+                                              winner->variant.source_hash, staleness, error);
+  staleness->compiler = gt_staleness_of_compiler(device, winner);
+  return status;
 }
 
 const char *gt_staleness_text(const gt_staleness *staleness) {

@@ -20,6 +20,13 @@ bool gt_staleness_any(const gt_staleness *staleness);
 gt_status gt_staleness_of(gt_generator *generator, const gt_fingerprint *device, const gt_problem *problem,
                           const gt_winner *winner, gt_staleness *staleness, gt_error *error);
 
+// The two halves of that: what the present templates make of a configuration, which once rendered to the source of a
+// hash; and whether the device has another compiler now than the winner's code object is of.
+gt_status gt_staleness_of_template(gt_generator *generator, const gt_fingerprint *device, const gt_problem *problem,
+                                   const char *configuration, const char *source_hash, gt_staleness *staleness,
+                                   gt_error *error);
+bool gt_staleness_of_compiler(const gt_fingerprint *device, const gt_winner *winner);
+
 // How it is stale in a few words: "its template has changed", …; "" when it is not.
 const char *gt_staleness_text(const gt_staleness *staleness);
 

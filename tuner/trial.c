@@ -99,15 +99,19 @@ static gt_status check_aside(gt_session *session, gt_loaded *loaded, const gt_va
   static const uint32_t poisons[] = {GT_POISON_FIRST, GT_POISON_SECOND};
   gt_status status = GT_OK;
   bool ok = true;
-  for (int run = 0; run < 2 && status == GT_OK && ok; run++) {
+  for (int run = 0; run < 2; run++) {
     int slot = run ? second_slot(loaded) : 0;
     status = run_once(session, loaded, slot, poisons[run], result, &ok, error);
     double start = gt_seconds();
     if (status == GT_OK && ok) status = gt_judge_take(&session->judge, run, slot, poisons[run], error);
     result->device_s += gt_seconds() - start;
+    if (status != GT_OK || !ok) break;
+    if (run == 0)
+      gt_judge_start(&session->judge);
+    else
+      gt_judge_second(&session->judge, variant->reproducible);
   }
   result->checked = status == GT_OK;
-  if (status == GT_OK && ok) gt_judge_start(&session->judge, variant->reproducible);
   return status;
 }
 
@@ -146,6 +150,7 @@ void gt_session_trial(gt_session *session, const gt_built *built, bool check, co
   gt_loaded loaded = {0};
   bool ok;
   *result = (gt_result){.info = {-1, -1, -1, -1}};
+  gt_session_settle(session);
   gt_status status = session->prepared ? GT_OK : gt_fail(&error, GT_USAGE, "no problem is prepared");
   if (status == GT_OK) {
     session->progress(session->context, "load");
@@ -168,12 +173,17 @@ void gt_session_trial(gt_session *session, const gt_built *built, bool check, co
     status = time_variant(session, &loaded, timing, result, &error);
   if (status != GT_OK) set_error(session, result, &error);
   take_judgement(session, result);
-  gt_loaded_close(&loaded);
+  session->used = loaded;
+}
+
+void gt_session_settle(gt_session *session) {
+  gt_loaded_close(&session->used);
 }
 
 gt_status gt_session_problem(gt_session *session, const gt_problem *problem, const void *grid,
                              gt_buffer *note, gt_error *error) {
   session->prepared = false;
+  gt_session_settle(session);
   gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);
@@ -210,6 +220,7 @@ gt_status gt_session_direct(gt_session *session, const gt_built *direct, gt_resu
 }
 
 void gt_session_close(gt_session *session) {
+  gt_session_settle(session);
   gt_judge_close(&session->judge);
   gt_expected_close(&session->expected);
   gt_bench_close(&session->bench);

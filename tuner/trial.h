@@ -12,6 +12,7 @@ typedef struct {
   gt_bench bench;
   gt_expected expected;
   gt_judge judge; // of its results
+  gt_loaded used; // what the last trial left to be released
   bool broken;    // the device reported a failed launch: nothing after it can be trusted
   void (*progress)(void *context, const char *phase);
   void *context;
@@ -51,6 +52,9 @@ void gt_session_close(gt_session *session); // the problem and the device
 // Failures are the result's outcome. `timing` NULL: only checks.
 void gt_session_trial(gt_session *session, const gt_built *built, bool check, const gt_timing_options *timing,
                       gt_result *result);
+// Releases what the last trial left: to be called when its result is told, since whoever is told has something to do
+// before the next trial.
+void gt_session_settle(gt_session *session);
 
 // Times variants in turn, a batch each per round. `results`: one per variant.
 void gt_session_retime(gt_session *session, const gt_built *variants, size_t count,

@@ -335,6 +335,18 @@ static gt_status find_incumbent(tuning *t, gt_error *error) {
   return GT_OK;
 }
 
+// Has the device prepare the problem, and the plain kernel compiled, while the search space is enumerated. Not where
+// trials are stored already: those may be all there is to do.
+static void begin_early(const tuning *t) {
+  size_t stored = 0;
+  gt_variant plain;
+  if (!t->options->retry && (gt_cache_count_trials(t->cache, t->device, t->problem, &stored, NULL) != GT_OK || stored))
+    return;
+  if (gt_plain_render(t->generator, t->problem, t->device, &plain, NULL) != GT_OK) return;
+  gt_workshop_begin_problem(t->workshop, t->problem, &plain);
+  gt_variant_free(&plain);
+}
+
 gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
                   const gt_tune_options *options, void (*progress)(void *context, const gt_tune_progress *),
                   void *context, gt_tuned *tuned, gt_error *error) {
@@ -354,8 +366,10 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
               .device = gt_workshop_fingerprint(workshop),
               .best = -1};
   size_t budget = options->budget > 0 ? (size_t)options->budget : DEFAULT_BUDGET;
+  gt_compilers_counts before = gt_workshop_compile_counts(workshop), after;
   gt_status status = gt_pending_recover(cache, error);
   if (status == GT_OK) status = find_incumbent(&t, error);
+  if (status == GT_OK) begin_early(&t);
   if (status == GT_OK)
     status = gt_agenda_make(generator, cache, problem, t.device,
                             &(gt_agenda_options){.families = options->families,
@@ -369,7 +383,6 @@ gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cach
   if (status != GT_OK) goto done;
   tuned->space = t.agenda.space;
   t.trials = gt_alloc(t.agenda.count * sizeof *t.trials);
-  gt_compilers_counts before = gt_workshop_compile_counts(workshop), after;
   t.device_before = gt_workshop_device_seconds(workshop);
   t.pending = gt_pending_open(cache);
   t.pipeline = gt_pipeline_open(

@@ -304,7 +304,9 @@ static bool serve(worker *w, const json_t *request, const gt_buffer *values) {
   if (w->session.broken) json_object_set_new(done, "exiting", json_true());
   send_frame(w, done, &payload);
   gt_buffer_free(&payload);
-  return !w->session.broken;
+  if (w->session.broken) return false; // a device in doubt may not even release what it has
+  gt_session_settle(&w->session);
+  return true;
 }
 
 // Reads one request. 1: got one; 0: the parent is gone; -1: garbage.

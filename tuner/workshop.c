@@ -21,7 +21,7 @@ void gt_workshop_defaults(gt_workshop_options *options) {
 void gt_workshop_drop(gt_workshop *workshop) {
   gt_child_end(workshop->child);
   workshop->child = NULL;
-  workshop->prepared = false;
+  workshop->prepared = workshop->preparing = false;
 }
 
 // Time limit of a phase. Opening a device and preparing a problem may compile or page in much, as compiling
@@ -149,8 +149,12 @@ static gt_status open_once(gt_workshop *workshop, bool *answered, gt_error *erro
   return status;
 }
 
-// Makes sure that there is a worker with an open device.
-gt_status gt_workshop_ensure_open(gt_workshop *workshop, gt_error *error) {
+// A worker that prepares what is of no interest any more would not listen: a new one will.
+static void abandon_problem(gt_workshop *workshop) {
+  if (workshop->preparing) gt_workshop_drop(workshop);
+}
+
+static gt_status open_again(gt_workshop *workshop, gt_error *error) {
   gt_status status = GT_OK;
   for (int attempt = 0; !workshop->child && attempt < START_ATTEMPTS; attempt++) {
     bool answered;
@@ -163,6 +167,12 @@ gt_status gt_workshop_ensure_open(gt_workshop *workshop, gt_error *error) {
   if (status == GT_OK || status == GT_INTERRUPTED || !workshop->opened_once || !workshop->device) return status;
   gt_error reason = error ? *error : (gt_error){0};
   return gt_fail(error, GT_DEVICE_LOST, "%s does not open again: %s", workshop->device, reason.text);
+}
+
+// Makes sure that there is a worker with an open device, which listens.
+gt_status gt_workshop_ensure_open(gt_workshop *workshop, gt_error *error) {
+  abandon_problem(workshop);
+  return open_again(workshop, error);
 }
 
 gt_status gt_workshop_check(gt_workshop *workshop, gt_error *error) {
@@ -186,12 +196,12 @@ gt_compilers *gt_workshop_compilers(gt_workshop *workshop) {
   return workshop->compilers;
 }
 
-// One request of the preparation. *died: a new worker may do better.
-static gt_status prepare_step(gt_workshop *workshop, json_t *request, const void *data, size_t size,
-                              bool *died, gt_error *error) {
+// One request of the preparation, which is sent already. *died: a new worker may do better.
+static gt_status prepare_step(gt_workshop *workshop, bool *died, gt_error *error) {
+  char phase[16] = "prepare";
   json_t *answer = NULL;
   gt_buffer payload = {0}, failure = {0};
-  gt_talk_end end = gt_workshop_talk(workshop, request, data, size, &answer, &payload, &failure);
+  gt_talk_end end = gt_workshop_await(workshop, phase, &answer, &payload, &failure);
   gt_status status = end != GT_TALK_ANSWERED ? gt_workshop_fail(end, &failure, error) : GT_OK;
   // A result that failed is no failure of the request.
   if (end == GT_TALK_ANSWERED && !json_object_get(answer, "outcome"))
@@ -199,27 +209,37 @@ static gt_status prepare_step(gt_workshop *workshop, json_t *request, const void
   *died = end == GT_TALK_DIED || end == GT_TALK_TIMED_OUT || (status == GT_OK && !workshop->child);
   const char *note = gt_wire_string(answer, "note");
   if (*note) gt_buffer_print(&workshop->note, "%s%s", workshop->note.length ? "; " : "", note);
-  json_decref(request);
   json_decref(answer);
   gt_buffer_free(&payload);
   gt_buffer_free(&failure);
   return status;
 }
 
+static void send_problem(gt_workshop *workshop) {
+  json_t *request = json_pack("{s:s, s:s}", "do", "problem", "problem", workshop->problem);
+  gt_buffer_clear(&workshop->note);
+  gt_child_send(workshop->child, request, workshop->grid.data, workshop->grid.length);
+  json_decref(request);
+  workshop->preparing = true;
+}
+
 // Buffers and reference first: meanwhile `direct` is compiled.
 static gt_status prepare_once(gt_workshop *workshop, bool *died, gt_error *error) {
-  gt_status status = gt_workshop_ensure_open(workshop, error);
+  gt_status status = open_again(workshop, error);
   *died = false;
   if (status != GT_OK) return status;
-  gt_buffer_clear(&workshop->note);
-  json_t *request = json_pack("{s:s, s:s}", "do", "problem", "problem", workshop->problem);
-  status = prepare_step(workshop, request, workshop->grid.data, workshop->grid.length, died, error);
+  if (!workshop->preparing) send_problem(workshop);
+  status = prepare_step(workshop, died, error);
+  workshop->preparing = false;
   if (status == GT_OK && !*died && workshop->direct.source) {
     const gt_compiled *compiled;
     status = gt_compilers_get(gt_workshop_compilers(workshop), &workshop->direct, &compiled, error);
     if (status == GT_OK && compiled->status == GT_OK) {
-      request = json_pack("{s:s, s:o}", "do", "direct", "variant", gt_variant_to_json(&workshop->direct));
-      status = prepare_step(workshop, request, compiled->code.data, compiled->code.length, died, error);
+      json_t *request =
+          json_pack("{s:s, s:o}", "do", "direct", "variant", gt_variant_to_json(&workshop->direct));
+      gt_child_send(workshop->child, request, compiled->code.data, compiled->code.length);
+      json_decref(request);
+      status = prepare_step(workshop, died, error);
     }
   }
   workshop->prepared = status == GT_OK && workshop->child;
@@ -298,6 +318,7 @@ void gt_workshop_use_store(gt_workshop *workshop, gt_code_store *store) {
 }
 
 void gt_workshop_use_grid(gt_workshop *workshop, const void *grid, size_t bytes) {
+  abandon_problem(workshop);
   gt_buffer_clear(&workshop->grid);
   if (bytes) gt_buffer_append(&workshop->grid, grid, bytes);
   workshop->prepared = false;
@@ -349,14 +370,26 @@ static void copy_variant(const gt_variant *from, gt_variant *to) {
   to->source = gt_strdup(from->source);
 }
 
-gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct,
-                              gt_error *error) {
-  gt_problem_print(problem, workshop->problem);
+static void take_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct) {
+  char text[GT_PROBLEM_TEXT];
+  gt_problem_print(problem, text);
+  if (strcmp(text, workshop->problem) != 0) abandon_problem(workshop);
+  memcpy(workshop->problem, text, sizeof text);
   gt_variant_free(&workshop->direct);
   if (direct) copy_variant(direct, &workshop->direct);
   workshop->prepared = false;
   if (direct) gt_compilers_ask(gt_workshop_compilers(workshop), direct);
+}
+
+gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct,
+                              gt_error *error) {
+  take_problem(workshop, problem, direct);
   return gt_workshop_ensure_prepared(workshop, error);
+}
+
+void gt_workshop_begin_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct) {
+  take_problem(workshop, problem, direct);
+  if (workshop->child && !workshop->preparing) send_problem(workshop);
 }
 
 gt_status gt_workshop_compile(gt_workshop *workshop, const char *backend, const char *arch,

@@ -59,6 +59,9 @@ void gt_timing_defaults(gt_timing_options *options);
 gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct,
                               gt_error *error);
 
+// Begins that, and returns at once: gt_workshop_problem of the same problem waits for the rest, and tells what failed.
+void gt_workshop_begin_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct);
+
 // What a user should know about the prepared problem, such as that only a part of it fits into memory; empty
 // when there is nothing.
 const char *gt_workshop_note(const gt_workshop *workshop);
@@ -89,7 +92,8 @@ gt_compilers_counts gt_workshop_compile_counts(const gt_workshop *workshop);
 // Checks (unless the device executes nothing, or check is false: for `stream`) and times one variant, whose
 // code is waited for first. Whatever happens to the workers becomes the trial's outcome; the status is not
 // GT_OK only when no worker can be had any more or on interruption (GT_INTERRUPTED). The caller frees *trial.
-// A trial whose worker was stopped or killed from outside is made once more. `begin` returns when the device
+// A trial whose worker was stopped or killed from outside, or ended before it came to the variant, is made once more.
+// `begin` returns when the device
 // has its work: there is time for other things then, above all for gt_workshop_compile_ahead. After its
 // success `end` follows, or give_up, which ends the worker.
 gt_status gt_workshop_begin_trial(gt_workshop *workshop, const gt_variant *variant, bool check,

@@ -33,6 +33,7 @@ struct gt_workshop {
   gt_variant direct;             // zeroed: none
   gt_buffer grid;                // sampling positions for it in storage form; empty: those of its class
   bool prepared;                 // in the present child
+  bool preparing;                // the present child was asked to prepare it, and its answer is still to be heard
   bool disturbed;                // the last child that was lost was stopped or killed from outside
   gt_buffer note;                // that the worker gave with it
   gt_trial_in_progress trial;

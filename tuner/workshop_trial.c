@@ -114,8 +114,10 @@ gt_status gt_workshop_end_trial(gt_workshop *workshop, gt_trial *trial, gt_error
   json_t *answer = NULL;
   gt_buffer payload = {0}, failure = {0};
   gt_talk_end end = gt_workshop_await(workshop, now->phase, &answer, &payload, &failure);
-  // A worker that was stopped or killed from outside says nothing of the variant: once more, in a new one.
-  if ((end == GT_TALK_DIED || end == GT_TALK_TIMED_OUT) && workshop->disturbed) {
+  // A worker that was stopped or killed from outside says nothing of the variant, nor does one that was still busy with
+  // what the trial before had left: once more, in a new one.
+  bool innocent = workshop->disturbed || strcmp(now->phase, "prepare") == 0;
+  if ((end == GT_TALK_DIED || end == GT_TALK_TIMED_OUT) && innocent) {
     status = gt_workshop_ensure_prepared(workshop, error);
     if (status == GT_OK) {
       gt_buffer_clear(&failure);

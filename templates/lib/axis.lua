@@ -60,20 +60,39 @@ local function signature(axis)
   return table.concat(parts, " ")
 end
 
--- A cache of what is made of axis number `number` of a problem and some further choices: remember(p, number, make, ...) returns make()'s
--- result for these, made once while it is among the last 64.
-function axes.cache()
-  local kept, count = {}, 0
-  return function(p, number, make, ...)
-    local axis = p.axes[number]
-    local key = { p.filter, p.dtype, tostring(p.align_corners), axis.n_in, axis.n_out, ("%a"):format(axis.ratio), signature(axis) }
-    for _, choice in ipairs { ... } do key[#key + 1] = tostring(choice) end
-    key = table.concat(key, " ")
-    if not kept[key] then
-      if count >= 64 then kept, count = {}, 0 end
-      kept[key], count = make(), count + 1
+-- A memory of what is made of the problem that was asked about last: once(p, key, make) returns make()'s result for the key, made once
+-- while other problems do not come between.
+function axes.once()
+  local last, kept
+  return function(p, key, make)
+    if last ~= p then last, kept = p, {} end
+    local result = kept[key]
+    if result == nil then
+      result = make()
+      kept[key] = result
     end
-    return kept[key]
+    return result
+  end
+end
+
+-- A cache of what is made of axis number `number` of a problem and some further choices: remember(p, number, make, ...) returns make()'s
+-- result for these, made once while it is among the last 64, whatever the problem. To tell whether axes are alike takes long, so that this is
+-- asked only once of a problem.
+function axes.cache()
+  local kept, count, once = {}, 0, axes.once()
+  return function(p, number, make, ...)
+    local choices = ""
+    for _, choice in ipairs { ... } do choices = choices .. " " .. tostring(choice) end
+    return once(p, number .. choices, function()
+      local axis = p.axes[number]
+      local key = table.concat({ p.filter, p.dtype, tostring(p.align_corners), axis.n_in, axis.n_out, ("%a"):format(axis.ratio), signature(axis) },
+        " ") .. choices
+      if kept[key] == nil then
+        if count >= 64 then kept, count = {}, 0 end
+        kept[key], count = make(), count + 1
+      end
+      return kept[key]
+    end)
   end
 end
 

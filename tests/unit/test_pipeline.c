@@ -173,6 +173,16 @@ static void workers_that_are_killed_cost_what_they_had_in_hand(void **state) {
   assert_int_equal(children, 0);
 }
 
+static void a_worker_that_dies_after_its_answer_costs_no_trial(void **state) {
+  (void)state;
+  run r;
+  start_script(&r, TIMED_SCRIPT(PLAIN, "{\"match\":\"faulty:\",\"action\":\"unload_crash\"}"), ALL);
+  if (tune(&r) != GT_OK) fail_msg("%s", r.error.text);
+  assert_int_equal(r.fresh, ALL_TRIALS);
+  assert_int_equal(r.outcomes[GT_OUTCOME_OK], ALL_TRIALS);
+  end(&r);
+}
+
 static void equal_sources_are_compiled_and_timed_once(void **state) {
   (void)state;
   run r;
@@ -306,6 +316,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_order_of_trials_does_not_depend_on_compiling),
     cmocka_unit_test(a_compiler_that_dies_costs_its_source_only),
     cmocka_unit_test(workers_that_are_killed_cost_what_they_had_in_hand),
+    cmocka_unit_test(a_worker_that_dies_after_its_answer_costs_no_trial),
     cmocka_unit_test(equal_sources_are_compiled_and_timed_once),
     cmocka_unit_test(a_duplicate_of_what_failed_failed_too),
     cmocka_unit_test(equal_code_objects_are_timed_once),

@@ -135,6 +135,38 @@ static void verify_compares_with_the_values_it_is_given(void **state) {
   gt_workshop_close(workshop);
 }
 
+static void a_problem_that_was_begun_is_waited_for_or_makes_way_for_another(void **state) {
+  (void)state;
+  gt_workshop *workshop = tuner_opencl();
+  gt_generator *generator = tuner_generator();
+  gt_problem problem = tuner_problem(TUNER_PROBLEM), empty = problem,
+             other = tuner_problem("upsample_bilinear2d_backward:n=1,c=2,in=6x6,out=9x9,dtype=f32");
+  gt_timing_options timing = tuner_timing();
+  gt_error error = {0};
+  empty.n = 0;
+  for (int round = 0; round < 3; round++) {
+    const gt_problem *wanted = round == 2 ? &other : &problem; // of what was begun in the last round nothing is left
+    gt_variant direct = tuner_variant(generator, "direct:block=32", wanted, workshop);
+    gt_variant sized = tuner_variant(generator, "direct:block=16", wanted, workshop);
+    gt_trial trial;
+    if (round > 0) gt_workshop_begin_problem(workshop, &problem, &direct);
+    if (round == 1) gt_workshop_begin_problem(workshop, &problem, &direct); // twice does no harm
+    if (gt_workshop_problem(workshop, wanted, &direct, &error) != GT_OK) fail_msg("%s", error.text);
+    if (gt_workshop_trial(workshop, &sized, true, &timing, &trial, &error) != GT_OK)
+      fail_msg("%s", error.text);
+    if (trial.outcome != GT_OUTCOME_OK) fail_msg("%d: %s", round, trial.message);
+    gt_trial_free(&trial);
+    gt_variant_free(&direct);
+    gt_variant_free(&sized);
+  }
+  gt_workshop_begin_problem(workshop, &empty, NULL);
+  assert_int_equal(gt_workshop_problem(workshop, &empty, NULL, &error), GT_USAGE);
+  assert_non_null(strstr(error.text, "an empty problem"));
+  gt_workshop_begin_problem(workshop, &problem, NULL);
+  gt_generator_close(generator);
+  gt_workshop_close(workshop); // also while it is under way
+}
+
 static void finalists_are_timed_together(void **state) {
   (void)state;
   gt_workshop *workshop = tuner_opencl();
@@ -337,6 +369,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_source_that_does_not_compile_is_refused_with_the_compilers_words),
     cmocka_unit_test(a_bound_is_not_compared),
     cmocka_unit_test(verify_compares_with_the_values_it_is_given),
+    cmocka_unit_test(a_problem_that_was_begun_is_waited_for_or_makes_way_for_another),
     cmocka_unit_test(finalists_are_timed_together),
     cmocka_unit_test(a_worker_without_a_device_compiles_or_says_why_not),
     cmocka_unit_test(a_device_that_is_not_there_is_refused_at_once),

@@ -33,6 +33,7 @@ configurations() {
 right_by() { # problem configuration…
   local problem=$1 configuration
   for configuration in "${@:2}"; do
+    [[ $DEVICE = hip:* && $configuration == grid_bin:* && $configuration != *,order=* ]] && configuration+=,order=xcd
     gt tune "$problem" --device "$DEVICE" --grid-file positions.npy $ONE "$configuration" --json
     works
     json '.trials[0].trial | .outcome == "ok" and .checked'
@@ -161,7 +162,7 @@ right() {
   local way=parts=1,transpose=2,channels=3,rows=$rows,flight=2,split=1,block=256
   right_by "$few" grid_bin:binning=device,$way grid_bin:binning=image,$way
   right_by "$few,padding=border,interpolation=bicubic" grid_bin:binning=device,parts=1,transpose=2,channels=3,rows=1,flight=1,split=1,block=256
-  right_by "${few/f32/f16},want=grid" grid_bin:binning=none,parts=1,transpose=2,channels=1,rows=1,flight=1,split=1,block=64
+  right_by "${few/f32/f16},want=grid" grid_bin:binning=none,parts=1,transpose=2,channels=1,rows=1,flight=1,split=1,block=256
 }
 
 # Cells with samples in every word of a chunk, and in one; a last chunk that is not full; samples outside; two threads for a sample, bands, and

@@ -335,16 +335,13 @@ static gt_status find_incumbent(tuning *t, gt_error *error) {
   return GT_OK;
 }
 
-// Has the device prepare the problem, and the plain kernel compiled, while the search space is enumerated. Not where
-// trials are stored already: those may be all there is to do.
+// Has the device prepare the problem while the search space is enumerated. Not where trials are stored already: those
+// may be all there is to do.
 static void begin_early(const tuning *t) {
   size_t stored = 0;
-  gt_variant plain;
   if (!t->options->retry && (gt_cache_count_trials(t->cache, t->device, t->problem, &stored, NULL) != GT_OK || stored))
     return;
-  if (gt_plain_render(t->generator, t->problem, t->device, &plain, NULL) != GT_OK) return;
-  gt_workshop_begin_problem(t->workshop, t->problem, &plain);
-  gt_variant_free(&plain);
+  gt_workshop_begin_problem(t->workshop, t->problem);
 }
 
 gt_status gt_tune(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,

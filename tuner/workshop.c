@@ -387,8 +387,8 @@ gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, 
   return gt_workshop_ensure_prepared(workshop, error);
 }
 
-void gt_workshop_begin_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct) {
-  take_problem(workshop, problem, direct);
+void gt_workshop_begin_problem(gt_workshop *workshop, const gt_problem *problem) {
+  take_problem(workshop, problem, NULL);
   if (workshop->child && !workshop->preparing) send_problem(workshop);
 }
 

@@ -59,8 +59,9 @@ void gt_timing_defaults(gt_timing_options *options);
 gt_status gt_workshop_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct,
                               gt_error *error);
 
-// Begins that, and returns at once: gt_workshop_problem of the same problem waits for the rest, and tells what failed.
-void gt_workshop_begin_problem(gt_workshop *workshop, const gt_problem *problem, const gt_variant *direct);
+// Begins with inputs and reference, and returns at once: gt_workshop_problem of the same problem waits for them, and
+// tells what failed.
+void gt_workshop_begin_problem(gt_workshop *workshop, const gt_problem *problem);
 
 // What a user should know about the prepared problem, such as that only a part of it fits into memory; empty
 // when there is nothing.

@@ -149,8 +149,8 @@ static void a_problem_that_was_begun_is_waited_for_or_makes_way_for_another(void
     gt_variant direct = tuner_variant(generator, "direct:block=32", wanted, workshop);
     gt_variant sized = tuner_variant(generator, "direct:block=16", wanted, workshop);
     gt_trial trial;
-    if (round > 0) gt_workshop_begin_problem(workshop, &problem, &direct);
-    if (round == 1) gt_workshop_begin_problem(workshop, &problem, &direct); // twice does no harm
+    if (round > 0) gt_workshop_begin_problem(workshop, &problem);
+    if (round == 1) gt_workshop_begin_problem(workshop, &problem); // twice does no harm
     if (gt_workshop_problem(workshop, wanted, &direct, &error) != GT_OK) fail_msg("%s", error.text);
     if (gt_workshop_trial(workshop, &sized, true, &timing, &trial, &error) != GT_OK)
       fail_msg("%s", error.text);
@@ -159,10 +159,10 @@ static void a_problem_that_was_begun_is_waited_for_or_makes_way_for_another(void
     gt_variant_free(&direct);
     gt_variant_free(&sized);
   }
-  gt_workshop_begin_problem(workshop, &empty, NULL);
+  gt_workshop_begin_problem(workshop, &empty);
   assert_int_equal(gt_workshop_problem(workshop, &empty, NULL, &error), GT_USAGE);
   assert_non_null(strstr(error.text, "an empty problem"));
-  gt_workshop_begin_problem(workshop, &problem, NULL);
+  gt_workshop_begin_problem(workshop, &problem);
   gt_generator_close(generator);
   gt_workshop_close(workshop); // also while it is under way
 }

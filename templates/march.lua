@@ -6,6 +6,9 @@
 -- A block takes `slices` units; a unit is a strip of `strip` inputs along the way, of one outer slice (in 3-D of a part of its height: `down`)
 -- and of a part of its width (`across`). Strips load `taps` - 1 intervals twice.
 --
+-- plane=turns, in 3-D where windows are high: what the walk has finished is summed along the height into lines, by all threads, and these along the
+-- width; plane=once sums every input's window of the plane by one thread.
+--
 -- depth=after, in 3-D: the walk goes down the rows of every depth slice, into a workspace, and a second kernel sums along the depth. That pays
 -- where the first shrinks its slices much.
 local tiling = use "tiling"
@@ -17,12 +20,14 @@ local vector = use "vector"
 local choose = use "choose"
 local amd = use "amd"
 local gradient = use "gradient"
+local banks = use "banks"
 
 local most_threads = 1024
 local most_depth = 64     -- outputs that the second kernel of depth=after adds up
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
 
 local function depth_block(device) return device.is_cpu and 64 or 128 end
+local function depth_tiling(p) return tiling.make(p, 1, 1, false, true) end
 local function ceil(a, b) return (a + b - 1) // b end
 
 -- An axis cut into `parts` parts of as many inputs, each with the window of outputs that it needs, cut to multiples of `multiple`.
@@ -65,11 +70,34 @@ local reaches = axes.once()
 local function along(c, p) return axes.deep(p) and c.depth == "march" and 1 or 2 end
 local function down(c, p) return axes.deep(p) and c.down or 1 end
 
+-- Where the words of a plane's rows lie (lib/banks).
+local function choose_layout(m)
+  local lanes = { n = 64, starts = {}, rows = {} }
+  for lane = 0, lanes.n - 1 do
+    local x, line = lane % m.x_items, lane // m.x_items
+    lanes.starts[lane] = m.pad + (m.tx.starts and m.tx.starts[x] or m.tx.step * x + m.tx.offset)
+    lanes.rows[lane] = line
+    if m.plane_deep and not m.turns then
+      local y = line % m.y.inputs
+      local top = m.ty.starts and m.ty.starts[y] or m.ty.step * y + m.ty.offset
+      lanes.rows[lane] = line // m.y.inputs * m.y.length + math.max(0, math.min(m.y.length - 1, top))
+    end
+  end
+  return banks.choose(m.length, lanes, m.tx.width, m.word)
+end
+
+local layouts = axes.once()
+
+-- Whether planes may be summed along the height and the width in turns, not at once, and whether they are.
+local function high_windows(p) return axes.deep(p) and p.axes[2].max_count >= 6 end
+local function in_turns(c, p) return high_windows(p) and c.plane == "turns" end
+
 -- What a configuration comes to. A unit's plane of outputs is y.length × x.length; items are what a unit's plane is summed to.
 local function plan(c, p, device)
   local self = { along = along(c, p), after = axes.deep(p) and c.depth == "after" }
   self.way, self.plane_deep = intervals.make(p, self.along), self.along == 1
-  self.tx, self.ty = tiling.make(p, 3, c.vx), self.plane_deep and tiling.make(p, 2, 1) or nil
+  self.turns = self.plane_deep and in_turns(c, p)
+  self.tx, self.ty = tiling.make(p, 3, c.vx, false, true), self.plane_deep and tiling.make(p, 2, 1) or nil
   self.x = cut(p, 3, c.across, c.v)
   self.y = self.plane_deep and cut(p, 2, down(c, p), 1) or { parts = 1, inputs = 1, length = 1, starts = { [0] = 0 } }
   self.per_row = self.x.length // c.v
@@ -89,24 +117,31 @@ local function plan(c, p, device)
   self.deals = ceil(self.together * c.slices * self.items, self.block)
   self.word = accumulation.bytes(c.acc)
   -- Shared memory: rows of sums, with room on either side for windows that reach past the ends. They are read in vectors of `vector` words where
-  -- windows start at multiples of them. Else lanes read one word each, some `step` apart: column X lies at X / split of part X mod split, so
-  -- that neighbouring lanes meet in neighbouring banks.
+  -- windows start at multiples of them.
   local reach = reaches(p, c.across .. " " .. c.v .. " " .. c.vx, function() return find_reach(self.x, self.tx) end)
   self.pad = ceil(-reach.low, 8) * 8
-  self.pitch = ceil(self.pad + math.max(reach.high, self.x.length), 4) * 4
   self.vector = self.tx.starts and 1 or vector.common_power(16 // self.word, self.tx.step, self.x.parts > 1 and c.v or 16)
-  self.split = 1
-  if self.vector == 1 then
-    local step = c.vx * p.axes[3].n_out / p.axes[3].n_in
-    while self.split < 8 and self.split * 2 <= 1.2 * step do self.split = self.split * 2 end
+  self.length = ceil(self.pad + math.max(reach.high, self.x.length), 4) * 4
+  self.layout = self.vector > 1 and banks.plain(self.length)
+    or layouts(p, table.concat({ self.length, self.word, c.across, c.v, c.vx, self.turns and -1 or self.along, self.y.length }, " "),
+      function() return choose_layout(self) end)
+  self.put = { layout = self.layout, pad = self.pad, plane = self.layout.pitch * self.y.length } -- where sums are put that the walk has finished
+  self.plane = self.put.plane -- words of a unit's rows that are summed along the width
+  self.halves = 2
+  -- Where weights stand in tables, any may be zero, and what it is multiplied with may be a NaN that does not count. Guarding every product against
+  -- that takes as many instructions as the products: whole windows are summed instead, and what comes out as NaN is summed again, guarded.
+  self.optimistic = not (self.way.literal and self.tx.literal and (not self.ty or self.ty.literal))
+  local words = 0
+  if self.turns then
+    -- One half is enough, since there is a barrier between reading and writing it. Columns are summed in vectors of `columns`.
+    self.put = { layout = { split = 1, pitch = ceil(self.x.length, 4) * 4 }, pad = 0 }
+    self.put.plane = self.put.layout.pitch * self.y.length
+    self.plane, self.halves = self.layout.pitch * self.y.inputs, 1
+    self.columns = vector.common_power(16 // self.word, self.x.length)
+    words = c.rows * c.slices * self.plane + tiling.weight_words(self.tx, c.acc) + tiling.weight_words(self.ty, c.acc)
   end
-  if self.split > 1 then
-    local banks = 32 // self.split -- that parts are apart
-    self.part = ceil(ceil(self.pitch, self.split) - banks, 32) * 32 + banks
-    self.pitch = self.split * self.part
-  end
-  self.plane = self.pitch * self.y.length
-  self.shared = 2 * c.rows * c.slices * self.plane -- words
+  self.put_words = self.halves * c.rows * c.slices * self.put.plane
+  self.shared = self.put_words + words
   return self
 end
 
@@ -114,34 +149,40 @@ end
 local last_p, last_key, last_plan
 local function plan_of(c, p, device)
   local key = table.concat({ device.wave_size, c.v, c.strip, c.rows, c.slices, c.across, c.vx, c.acc }, " ")
-  if axes.deep(p) then key = key .. " " .. c.depth .. " " .. c.down end
+  if axes.deep(p) then key = key .. " " .. c.depth .. " " .. c.down .. (in_turns(c, p) and " turns" or "") end
   if last_p ~= p or last_key ~= key then last_p, last_key, last_plan = p, key, plan(c, p, device) end
   return last_plan
 end
 
--- Registers that a thread needs for values, about.
+-- Multiplications that a thread needs to sum a plane, about.
+local function plane_products(m, c)
+  local width = m.deals * c.rows // m.together * tiling.products(m.tx)
+  if not m.turns then return width * (m.plane_deep and m.ty.width or 1) end
+  return width + ceil(c.rows * c.slices * m.y.inputs * m.x.length, m.block * m.columns) * m.columns * tiling.products(m.ty)
+end
+
+-- Registers that a thread needs for values, about: for what is under way at the start, or later for weights and what is summed with them.
 local function values_alive(c, p, device)
   local m = plan_of(c, p, device)
   local words = m.word // 4
-  local loaded = c.rows * m.way.rows * math.max(1, c.v * p.dtype_bytes // 4)
-  local sums = m.way.taps * c.v * words
+  local interval = m.way.rows * math.max(1, c.v * p.dtype_bytes // 4)
+  local first, sums = (c.rows + m.way.taps - 1) * interval, m.way.taps * c.v * words
+  if m.turns then return first + sums end -- the weights of planes are in shared memory
   local weights = (m.tx.literal and 0 or tiling.products(m.tx) * m.deals) * words
   if m.plane_deep and not m.ty.literal then weights = weights + tiling.products(m.ty) * m.deals * words end
-  return loaded + sums + weights + m.tx.width * words
+  return math.max(first, c.rows * interval + weights + m.tx.width * words) + sums
 end
 
 local function products(c, p, device)
   local m = plan_of(c, p, device)
-  local plane = m.deals * c.rows // m.together * tiling.products(m.tx) * (m.plane_deep and m.ty.width or 1)
-  return (c.rows + (m.way.taps > 1 and 1 or 0)) * m.way.rows * m.way.taps * c.v + plane
+  return (c.rows + m.way.taps - 1) * m.way.rows * m.way.taps * c.v + plane_products(m, c)
 end
 
 local constraints = {
+  { why = "planes summed in turns only where the walk goes down the depth, without parts of the height",
+    ok = function(c, p) return not in_turns(c, p) or c.depth == "march" and c.down == 1 end },
   { why = "outputs that do not move on with their inputs, or more than 32 to an input, or used by more than 8 inputs",
-    ok = function(c, p)
-      local w = intervals.make(p, along(c, p))
-      return w and w.taps <= 8
-    end },
+    ok = function(c, p) return intervals.make(p, along(c, p)) ~= false end },
   { why = "rows of outputs are not aligned to such loads",
     ok = function(c, p) return c.v * p.dtype_bytes <= 16 and p.axes[3].n_out % c.v == 0 and gradient.alignment(p, c.v) == c.v end },
   { why = "such narrow loads where rows are aligned to wider ones",
@@ -166,7 +207,7 @@ local constraints = {
     end },
   { why = "a depth that stays as it is, or over 64 outputs per input along it",
     ok = function(c, p)
-      return not axes.deep(p) or c.depth == "march" or not p.axes[1].identity and tiling.make(p, 1, 1).width <= most_depth
+      return not axes.deep(p) or c.depth == "march" or not p.axes[1].identity and depth_tiling(p).width <= most_depth
     end },
   { why = "more threads per block than the device allows",
     ok = function(c, p, device) return plan_of(c, p, device).block <= math.min(most_threads, device.max_threads_per_block) end },
@@ -190,9 +231,13 @@ local constraints = {
   { why = "weight tables would be too long",
     ok = function(c, p, device)
       local m = plan_of(c, p, device)
-      return tiling.table_entries(m.tx, false) + tiling.table_entries(m.way, false)
+      local guarded = 0 -- tables for what is summed again
+      for _, axis in ipairs(m.optimistic and { m.along, 3, m.plane_deep and 2 or nil } or {}) do
+        guarded = guarded + tiling.table_entries(tiling.make(p, axis, 1), true)
+      end
+      return guarded + tiling.table_entries(m.tx, false) + tiling.table_entries(m.way, false)
         + (m.plane_deep and tiling.table_entries(m.ty, false) or 0)
-        + (m.after and tiling.table_entries(tiling.make(p, 1, 1), false) or 0) <= table_limit
+        + (m.after and tiling.table_entries(depth_tiling(p), false) or 0) <= table_limit
     end },
 }
 
@@ -210,6 +255,7 @@ local function defaults(p, device)
             for _, shape in ipairs { { 16, 2, 2 }, { "whole", 2, 2 }, { 16, 1, 1 }, { "whole", 1, 1 } } do
               local c = { v = v, strip = shape[1], rows = shape[2], slices = slices, across = across, vx = shape[3], acc = accumulation.type(p) }
               if axes.deep(p) then c.depth, c.down = depth, parts end
+              if high_windows(p) then c.plane = "once" end
               candidates[#candidates + 1] = amd.defaults(c, device)
             end
           end
@@ -231,8 +277,7 @@ return {
     if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
     if math.max(p.axes[1].n_out, p.axes[2].n_out, p.axes[3].n_out) > 1 << 14 then return false, "more than 16384 outputs along an axis" end
     for number = axes.deep(p) and 1 or 2, 2 do
-      local w = intervals.make(p, number)
-      if not w or w.taps > 8 then
+      if not intervals.make(p, number) then
         return false, "outputs that do not move on with their inputs, or more than 32 to an input, or used by more than 8 inputs"
       end
     end
@@ -249,6 +294,8 @@ return {
     list[#list + 1] = { name = "slices", values = { 1, 2, 3, 4, 6, 8, 12, 16, 32 } }
     list[#list + 1] = { name = "across", values = { 1, 2, 4 } }
     if axes.deep(p) then list[#list + 1] = { name = "down", values = { 1, 2, 4, 8 } } end
+    -- Planes are summed along the height and the width at once, or in turns, where windows are high.
+    if high_windows(p) then list[#list + 1] = { name = "plane", values = { "once", "turns" } } end
     list[#list + 1] = { name = "vx", values = { 1, 2, 4 } }                 -- inputs per sum along the width
     list[#list + 1] = accumulation.parameter(p)
     return amd.parameters(list, device)
@@ -276,10 +323,10 @@ return {
 
   work = function(c, p, device)
     local m = plan_of(c, p, device)
-    local loads, groups = (m.strip + m.way.taps - 1) * m.way.rows, ceil(m.strip, c.rows)
-    local plane = m.deals * c.rows // m.together * tiling.products(m.tx) * (m.plane_deep and m.ty.width or 1)
-    return { loads = loads, load_bytes = c.v * p.dtype_bytes, flight = math.min(loads, c.rows * m.way.rows),
-      operations = loads * m.way.taps * c.v + groups * plane, registers = 24 + values_alive(c, p, device),
+    local rows = m.way.exact and m.way.n_out / m.n_way or m.way.rows -- per interval, on average
+    local loads, groups = math.max(1, (m.strip + m.way.taps - 1) * rows), ceil(m.strip, c.rows)
+    return { loads = loads, load_bytes = c.v * p.dtype_bytes, flight = math.max(1, c.rows * rows),
+      operations = loads * m.way.taps * c.v + groups * plane_products(m, c), registers = 24 + values_alive(c, p, device),
       shared_bytes = m.shared * m.word, steps = groups,
       rereads = (m.strip + m.way.taps - 1) / m.strip * m.x.length * m.x.parts / p.axes[3].n_out * m.y.length * m.y.parts
         / (m.plane_deep and p.axes[2].n_out or 1) }
@@ -287,9 +334,10 @@ return {
 
   bindings = function(c, p, device)
     local m = plan_of(c, p, device)
-    return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, deep = axes.deep(p),
+    return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, ceil = ceil, banks = banks,
+      intervals = intervals, deep = axes.deep(p),
       store_elements = m.after and 1 or vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
       depth_block = depth_block(device), axes = axes,
-      depth = m.after and tiling.make(p, 1, 1) or nil }
+      depth = m.after and depth_tiling(p) or nil }
   end,
 }

@@ -38,13 +38,43 @@ function axes.line(from, to, tiles, width, most)
   return math.abs(bias) < 1 << 30 and line or nil
 end
 
+-- Such a line with about this slope and first[t] ≤ start(t) ≤ last[t] for t from 0 to tiles - 1, or nil.
+function axes.line_between(first, last, tiles, slope, most)
+  local shift = 16
+  while shift > 0 and slope * tiles * (1 << shift) >= 1 << 30 do shift = shift - 1 end
+  slope = math.floor(slope * (1 << shift) + 0.5)
+  local bias = math.maxinteger
+  for t = 0, tiles - 1 do
+    if last[t] < most then bias = math.min(bias, ((last[t] + 1) << shift) - 1 - slope * t) end
+  end
+  if math.abs(bias) >= 1 << 30 then return nil end
+  local line = { slope = slope, bias = bias, shift = shift, most = most }
+  for t = 0, tiles - 1 do
+    local start = axes.on_line(line, t)
+    if start < first[t] or start > last[t] then return nil end
+  end
+  return line
+end
+
+-- The line with about this slope that is nearest to from[t] and not above it for t from 0 to tiles - 1; it may leave the axis. Or nil.
+function axes.line_outside(from, tiles, slope)
+  local shift = 16
+  while shift > 0 and slope * tiles * (1 << shift) >= 1 << 30 do shift = shift - 1 end
+  slope = math.floor(slope * (1 << shift) + 0.5)
+  local bias = math.maxinteger
+  for t = 0, tiles - 1 do bias = math.min(bias, ((from[t] + 1) << shift) - 1 - slope * t) end
+  return math.abs(bias) < 1 << 30 and { slope = slope, bias = bias, shift = shift } or nil
+end
+
 -- Where tile t starts on such a line.
 function axes.on_line(line, t)
-  return math.max(0, math.min(line.most, (line.slope * t + line.bias) // (1 << line.shift)))
+  local start = (line.slope * t + line.bias) // (1 << line.shift)
+  return line.most and math.max(0, math.min(line.most, start)) or start
 end
 
 -- The same as a C expression, for the tile that the C expression `tile` gives.
 function axes.line_text(line, tile)
+  if not line.most then return ("((%d * (gt_i32)(%s) + %d) >> %d)"):format(line.slope, tile, line.bias, line.shift) end
   return ("gt_clamp((%d * (gt_i32)(%s) + %d) >> %d, %d)"):format(line.slope, tile, line.bias, line.shift, line.most)
 end
 

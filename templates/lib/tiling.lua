@@ -12,7 +12,7 @@ local most_exceptions = 4 -- tiles that may differ from the others in one weight
 
 -- Chooses the start of each window: step·t + offset where windows stay about as short that way, else starts that keep every window inside of
 -- the axis: on a line (lib/axis) where they lie on one, else in a table.
-local function place(result, axis, from, to)
+local function place(result, axis, from, to, outside)
   local tiles, size = result.tiles, result.size
   local width = 1
   for t = 0, tiles - 1 do width = math.max(width, to[t] - from[t]) end
@@ -23,6 +23,18 @@ local function place(result, axis, from, to)
     for t = 0, tiles - 1 do affine_width = math.max(affine_width, to[t] - step * t - offset) end
     if affine_width <= width + 2 then
       result.step, result.offset, result.width = step, offset, affine_width
+      return
+    end
+  end
+  if outside then
+    for _, ratio in ipairs { axis.ratio > 0 and 1 / axis.ratio or 1, axis.n_out / axis.n_in } do
+      local line, length = axes.line_outside(from, tiles, size * ratio), 1
+      for t = 0, line and tiles - 1 or -1 do length = math.max(length, to[t] - axes.on_line(line, t)) end
+      if line and (not result.line or length < result.width) then result.line, result.width = line, length end
+    end
+    if result.line and result.width <= width + 2 then
+      result.starts = {}
+      for t = 0, tiles - 1 do result.starts[t] = axes.on_line(result.line, t) end
       return
     end
   end
@@ -62,7 +74,7 @@ end
 -- self.counts(t, j, c) whether it matters which.
 function tiling.add_entry(self, j, c)
   local entry = { j = j, c = c, slot = #self.entries, exceptions = {}, sometimes_zero = false }
-  local middle = self.tiles // 2
+  local middle = self.middle or self.tiles // 2
   while middle > 0 and not self.counts(middle, j, c) do middle = middle - 1 end
   entry.value = self.weight(middle, j, c)
   for t = 0, self.tiles - 1 do
@@ -78,10 +90,10 @@ function tiling.add_entry(self, j, c)
   self.entries[#self.entries + 1] = entry
 end
 
-local function make(axis, size, zeros)
+local function make(axis, size, zeros, outside)
   local self = { size = size, tiles = (axis.n_in + size - 1) // size, n_in = axis.n_in, n_out = axis.n_out }
   local from, to = axes.windows(axis, size, self.tiles)
-  place(self, axis, from, to)
+  place(self, axis, from, to, outside)
   function self.counts(t, j, c)
     local output = start(self, t) + c
     return t * size + j < axis.n_in and not (zeros and (output < 0 or output >= axis.n_out))
@@ -109,9 +121,10 @@ end
 local remember = axes.cache()
 
 -- The tiling of axis number `number` (1 depth, 2 height, 3 width) of problem p in tiles of `size` inputs. `zeros`: the kernel takes zeros for the
--- outputs of a window that lie outside of the axis, so that their weights do not matter.
-function tiling.make(p, number, size, zeros)
-  return remember(p, number, function() return make(p.axes[number], size, zeros) end, size, zeros or false)
+-- outputs of a window that lie outside of the axis, so that their weights do not matter. `outside`: the kernel can read outside of the axis, so that
+-- windows may start there also where starts are not affine.
+function tiling.make(p, number, size, zeros, outside)
+  return remember(p, number, function() return make(p.axes[number], size, zeros, outside) end, size, zeros or false, outside or false)
 end
 
 -- How many multiplications one pass over a tile's window takes.
@@ -124,9 +137,15 @@ local function padded(self, type)
   return (#self.entries + n - 1) // n * n
 end
 
+-- How many starts stand in a table: of exact intervals (lib/intervals) also where the last ends.
+local function starts_in_table(self)
+  if not self.starts or self.line then return 0 end
+  return self.tiles + (self.exact and 1 or 0)
+end
+
 -- How many table entries the tiling needs in a kernel.
 function tiling.table_entries(self, dense)
-  local starts = self.starts and not self.line and self.tiles or 0
+  local starts = starts_in_table(self)
   if dense then return starts + self.tiles * self.size * self.width end
   return starts + (self.literal and 0 or self.tiles * padded(self, "float"))
 end
@@ -134,9 +153,10 @@ end
 -- Program-scope tables that the tiling needs, named after `name`. `dense`: weights as [tile][input][column].
 function tiling.tables(self, name, type, literal, dense)
   local lines = {}
-  if self.starts and not self.line then
-    lines[#lines + 1] = ("GT_TABLE gt_i32 %s_starts[%d] = %s;"):format(name, self.tiles,
-      axes.list(self.tiles, function(t) return tostring(self.starts[t]) end))
+  local starts = starts_in_table(self)
+  if starts > 0 then
+    lines[#lines + 1] = ("GT_TABLE gt_i32 %s_starts[%d] = %s;"):format(name, starts,
+      axes.list(starts, function(t) return tostring(self.starts[t]) end))
   end
   local function put(count, value)
     lines[#lines + 1] = ("GT_TABLE %s %s_weights[%d] GT_ALIGNED16 = %s;"):format(type, name, count,
@@ -170,15 +190,22 @@ function tiling.inside(position, length) return ("(gt_u32)(%s) < %du"):format(po
 
 local function variable(name, entry) return ("%s_%d_%d"):format(name, entry.j, entry.c) end
 
+-- The C expression of where in a table of weights those of the tile that variable `tile` names begin.
+function tiling.first_weight(name, tile, type) return ("%s_weights + %s * %du"):format(name, tile, per_vector(type)) end
+
+-- How many words a table of weights has: none where all are literals.
+function tiling.weight_words(self, type) return self.literal and 0 or self.tiles * padded(self, type) end
+
 -- Declarations of the weights that are not plain literals, for the tile that variable `tile` names. Their tables are those of `tables`, where
--- that is not `name`.
-function tiling.declare(self, name, tile, type, literal, tables)
+-- that is not `name`; or from.pointer, the name of a pointer of type from.type to vectors, is where they begin from.ahead tiles before this one.
+function tiling.declare(self, name, tile, type, literal, tables, from)
   local lines = {}
   if not self.literal then
     local row, n, words = padded(self, type), per_vector(type), { "x", "y", "z", "w" }
     for i = 0, row // n - 1 do
-      lines[#lines + 1] = ("const gt_vec16 %s_vector_%d = *(GT_TABLE_POINTER(gt_vec16))(%s_weights + (%s + %du) * %du);"):format(
-        name, i, tables or name, tile, i * self.tiles, n)
+      local at = from and ("%s + %d"):format(from.pointer, (i * self.tiles + from.ahead) * n)
+        or ("%s_weights + (%s + %du) * %du"):format(tables or name, tile, i * self.tiles, n)
+      lines[#lines + 1] = ("const gt_vec16 %s_vector_%d = *(%s)(%s);"):format(name, i, from and from.type or "GT_TABLE_POINTER(gt_vec16)", at)
     end
     for _, entry in ipairs(self.entries) do
       local vector, at = ("%s_vector_%d"):format(name, entry.slot // n), entry.slot % n

@@ -29,6 +29,21 @@ works() {
   works upsample_bicubic2d_backward:n=2,c=3,in=19x12,out=38x24,dtype=f32 march "strip=4,rows=2,slices="
 }
 
+@test "march sums tiles of inputs at odd ratios, of strips and parts that are not full" {
+  works upsample_bicubic2d_backward:n=1,c=5,in=13x18,out=17x38,dtype=f32 march "v=2,strip=whole,rows=4,slices=.*vx=4"
+  works upsample_bicubic2d_backward:n=1,c=5,in=13x18,out=17x38,dtype=bf16 march "strip=8,rows=4,slices=.*across=2,vx=1"
+  works upsample_bicubic2d_backward:n=1,c=5,in=33x22,out=20x30,dtype=f64 march "strip=8,rows=2,slices=.*vx=2"
+  works $OP:n=1,c=3,in=21x31,out=42x62,dtype=f16,align_corners=1 march "strip=16,rows=4,slices=.*vx=4"
+  works $OP:n=1,c=3,in=70x23,out=31x42,dtype=f32 march "strip=32,rows=4,slices=.*vx=2"
+}
+
+@test "march sums planes along the height and then the width, where windows are high" {
+  works upsample_trilinear3d_backward:n=2,c=3,in=3x5x4,out=20x31x24,dtype=f32 march "depth=march,.*strip=2,rows=1,slices=1,.*plane=turns,vx=2"
+  works upsample_trilinear3d_backward:n=2,c=3,in=4x3x6,out=20x21x36,dtype=f16 march "depth=march,.*strip=whole,rows=2,slices=1,.*across=2,.*plane=turns,vx=1"
+  works upsample_trilinear3d_backward:n=1,c=3,in=4x3x6,out=16x21x24,dtype=f64,align_corners=1 march "depth=march,.*rows=2,slices=2,.*plane=turns,vx=1"
+  works upsample_trilinear3d_backward:n=2,c=2,in=4x4x4,out=32x32x32,dtype=bf16 march "depth=march,.*rows=1,slices=1,.*plane=turns,vx=4"
+}
+
 @test "march walks down the depth, and the rows of each depth slice" {
   works upsample_trilinear3d_backward:n=2,c=2,in=5x6x7,out=10x12x14,dtype=f32 march "depth=march.*strip=2,rows=1,.*down=2"
   works upsample_trilinear3d_backward:n=2,c=2,in=3x5x4,out=20x22x36,dtype=f16 march "depth=after.*rows=2"

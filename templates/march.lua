@@ -244,6 +244,11 @@ local constraints = {
 -- Configurations to try in turn without tuning: loads of up to 16 bytes, blocks of up to 256 threads, strips of 16 inputs of which two are
 -- finished together (near the best of most problems on an H200).
 local function defaults(p, device)
+  -- Strip, rows and vx. Wide windows at odd ratios: more rows are under way at once while few of them are summed.
+  local shapes = { { 16, 2, 2 }, { "whole", 2, 2 }, { 16, 1, 1 }, { "whole", 1, 1 } }
+  if not axes.deep(p) and p.axes[3].max_count >= 8 and intervals.make(p, 2) and intervals.make(p, 2).exact then
+    table.insert(shapes, 1, { "whole", 4, 2 })
+  end
   local width, height, candidates = p.axes[3], p.axes[2], {}
   local v = vector.common_power(gradient.alignment(p, 16 // p.dtype_bytes), width.n_out)
   local shrinks = width.n_out * height.n_out >= 16 * width.n_in * height.n_in
@@ -252,7 +257,7 @@ local function defaults(p, device)
       for _, parts in ipairs(depth == "march" and { 1, 2, 4, 8 } or { 1 }) do
         for _, slices in ipairs { 32, 16, 8, 6, 4, 3, 2, 1 } do
           if slices == 1 or slices * ceil(width.n_out, across * v) <= 256 then
-            for _, shape in ipairs { { 16, 2, 2 }, { "whole", 2, 2 }, { 16, 1, 1 }, { "whole", 1, 1 } } do
+            for _, shape in ipairs(shapes) do
               local c = { v = v, strip = shape[1], rows = shape[2], slices = slices, across = across, vx = shape[3], acc = accumulation.type(p) }
               if axes.deep(p) then c.depth, c.down = depth, parts end
               if high_windows(p) then c.plane = "once" end

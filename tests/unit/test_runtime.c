@@ -475,7 +475,7 @@ static void a_model_of_the_same_hardware_lends_and_is_named(void **state) {
 static void a_cache_that_is_locked_for_long_is_read_all_the_same(void **state) {
   (void)state;
   tune(PROBLEM);
-  shell("(printf 'BEGIN EXCLUSIVE;\\n'; sleep 8) | sqlite3 cache.db & "
+  shell("(printf '.timeout 20000\\nBEGIN EXCLUSIVE;\\n'; sleep 8) | sqlite3 cache.db & "
         "while sqlite3 cache.db 'select 1 from model' >/dev/null 2>&1; do sleep 0.05; done");
   gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
   assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_EXACT);

@@ -98,7 +98,7 @@ static inline void execute_several(gt_open_device *open, gathertune_context *con
       PROBLEM,
       OPERATOR "n=3,c=5,in=7x9,out=16x13,dtype=f16,align_corners=1",
       OPERATOR "n=2,c=16,in=6x5,out=12x10,dtype=f32,layout=nhwc",
-      "_upsample_bicubic2d_aa_backward:n=1,c=2,in=24x24,out=40x64,dtype=f32",
+      "_upsample_bicubic2d_aa_backward:n=1,c=2,in=4x4,out=40x64,dtype=f32,layout=nhwc",
       "upsample_nearest3d_backward:n=1,c=2,in=3x4x5,out=6x8x10,dtype=f64",
       SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32",
       SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f16,layout=nhwc,padding=border,want=input",

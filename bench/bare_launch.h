@@ -16,8 +16,8 @@ typedef struct {
 bool gt_bare_launch_opencl(gt_device *device, const gt_bare_launch *launch);
 bool gt_bare_launch_cuda(gt_device *device, const gt_bare_launch *launch);
 
-// The stream that is launched on; CUDA: with the device's context made the thread's current one, as it is in a
-// program that computes with it. NULL when the driver refuses.
+// The stream that is launched on; CUDA: with the device's context made the thread's current one, as it is in
+// a program that computes with it. NULL when the driver refuses.
 void *gt_bare_stream_opencl(gt_device *device);
 void *gt_bare_stream_cuda(gt_device *device);
 

@@ -13,8 +13,11 @@ bool gt_bare_launch_opencl(gt_device *device, const gt_bare_launch *l) {
          cl->clSetKernelArgSVMPointer(kernel, 1, (void *)(uintptr_t)l->grad_input) == CL_SUCCESS &&
          cl->clSetKernelArgSVMPointer(kernel, 2, NULL) == CL_SUCCESS &&
          cl->clSetKernelArg(kernel, 3, sizeof outer, &outer) == CL_SUCCESS &&
-         cl->clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, global, local, 0, NULL, NULL) == CL_SUCCESS;
+         cl->clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, global, local, 0, NULL, NULL) ==
+             CL_SUCCESS;
 }
 
-void *gt_bare_stream_opencl(gt_device *device) { return device->queue; }
+void *gt_bare_stream_opencl(gt_device *device) {
+  return device->queue;
+}
 #endif

@@ -1,7 +1,8 @@
-// Where a configuration's time goes: cold-cache times of its first launch, of its first two, and so on. What a
-// launch adds is the difference, its gap included.
+// Where a configuration's time goes: cold-cache times of its first launch, of its first two, and so on. What
+// a launch adds is the difference, its gap included.
 //
-//     build/bench/launches DEVICE PROBLEM CONFIGURATION       GATHERTUNE_TEMPLATES names a folder of other templates
+//     build/bench/launches DEVICE PROBLEM CONFIGURATION       GATHERTUNE_TEMPLATES names a folder of other
+//     templates
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,7 +30,8 @@ int main(int argc, char **argv) {
   must(gt_device_open(argv[1], &open, &error), &error);
   must(gt_generator_open(getenv("GATHERTUNE_TEMPLATES"), &generator, &error), &error);
   must(gt_render(generator, argv[3], &problem, &open.fingerprint, &variant, &error), &error);
-  must(open.backend->compile(open.device, open.fingerprint.arch, variant.source, &code, &log, &error), &error);
+  must(open.backend->compile(open.device, open.fingerprint.arch, variant.source, &code, &log, &error),
+       &error);
   must(gt_bench_open(&open, &problem, NULL, NULL, &bench, &error), &error);
   gt_timing_defaults(&timing);
   double before = 0;
@@ -40,7 +42,8 @@ int main(int argc, char **argv) {
     loaded.n_launches = count;
     must(gt_timing_run(&timing, gt_loaded_batch, &loaded, &samples, &error), &error);
     double median = gt_median(samples.us, samples.count);
-    printf("%-16s %10.2f µs   up to here %10.2f µs\n", variant.launches[count - 1].kernel, median - before, median);
+    printf("%-16s %10.2f µs   up to here %10.2f µs\n", variant.launches[count - 1].kernel, median - before,
+           median);
     before = median;
     gt_samples_free(&samples);
     gt_loaded_close(&loaded);

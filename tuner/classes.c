@@ -23,10 +23,6 @@ typedef struct {
   double (*us)[CLASSES], (*spread_us)[CLASSES];
 } contest;
 
-bool gt_has_classes(const gt_problem *problem) {
-  return problem->op->form == GT_FORM_GRID && problem->sampling.positions == GT_GRID_CLASS_ANY;
-}
-
 static void add_runner(contest *c, const char *configuration) {
   for (size_t i = 0; i < c->count; i++)
     if (strcmp(c->configurations[i], configuration) == 0) return;

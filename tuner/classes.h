@@ -2,10 +2,8 @@
 #ifndef GT_TUNER_CLASSES_H
 #define GT_TUNER_CLASSES_H
 
+#include "tuner/positions.h"
 #include "tuner/tune.h"
-
-// Whether a problem says nothing of the positions that its kernels will get.
-bool gt_has_classes(const gt_problem *problem);
 
 // As gt_tune, for such a problem: tunes it for each class of grids (the winners of these problems, which have `grid=`
 // in their texts, are stored as well), times every class's winner, its ties and the best whose results repeat on all classes, and stores as the

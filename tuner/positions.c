@@ -7,6 +7,10 @@
 #define REACH 0.25   // of a displacement: an eighth of an image, in coordinates
 #define OUTSIDE 1.05 // how far random coordinates reach
 
+bool gt_has_classes(const gt_problem *problem) {
+  return problem->op->form == GT_FORM_GRID && problem->sampling.positions == GT_GRID_CLASS_ANY;
+}
+
 // splitmix64's finaliser, of a counter: uniform in [-1, 1).
 static double noise(uint64_t index) {
   uint64_t x = index * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;

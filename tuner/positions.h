@@ -4,6 +4,10 @@
 
 #include "generator/problem.h"
 
+// Whether a problem says nothing of the positions that its kernels will get, so that it is tuned for every class
+// (tuner/classes.h).
+bool gt_has_classes(const gt_problem *problem);
+
 // Fills `grid`, [outer][out height][out width][2] in the storage form of the problem's type, with positions of the
 // problem's class, the same every time:
 //   identity    of the affine identity, as PyTorch's affine_grid makes it

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "tuner/choose.h"
-#include "tuner/classes.h"
+#include "tuner/positions.h"
 
 typedef struct {
   gt_generator *generator;

@@ -54,11 +54,11 @@ function gradient.lines(p, block, split, flight, first, rows, number)
   end
   local index, per_block = index_type(p, rows), block // split
   local last = rows or p.layout == "nhwc"
-  local place, channel_in, channel_out = sampling.place_stride(p), sampling.channel_stride(p, sampling.pixels(p)), sampling.channel_stride(p, samples)
-  local place_out, packed = place, last -- packed: channels of grad_output lie beside each other
-  if rows then place, channel_in = sampling.pitch(p), 1 end
-  if rows and rows.gradients then place_out, channel_out = place, 1 end
-  if rows and not rows.gradients then packed = false end
+  local place_in, channel_in = sampling.place_stride(p), sampling.channel_stride(p, sampling.pixels(p))
+  local place_out, channel_out = place_in, sampling.channel_stride(p, samples)
+  if rows then place_in, channel_in = sampling.pitch(p), 1 end
+  if rows and rows.gradients then place_out, channel_out = place_in, 1 end
+  local packed = p.layout == "nhwc" or rows and rows.gradients -- channels of grad_output lie beside each other
   add("GT_KERNEL(%d) gt_grad_grid(%s) {", block, sampling.arguments(p))
   if split > 1 then add("  GT_SHARED %s sums[%d];", real, 2 * block) end
   add_all(first or {}, "  ")
@@ -84,7 +84,7 @@ function gradient.lines(p, block, split, flight, first, rows, number)
       local inside = sampling.can_miss(p)
         and ("Y_at%d >= 0 && Y_at%d < %d && X_at%d >= 0 && X_at%d < %d"):format(j, j, p.axes[2].n_in, k, k, p.axes[3].n_in)
       if inside then add("    const int in_%d_%d = %s;", j, k, inside) end
-      local at = ("((%s)Y_at%d * %d + X_at%d) * %d"):format(index, j, p.axes[3].n_in, k, place)
+      local at = ("((%s)Y_at%d * %d + X_at%d) * %d"):format(index, j, p.axes[3].n_in, k, place_in)
       add("    const %s at_%d_%d = %s;", index, j, k, inside and ("in_%d_%d ? %s : 0"):format(j, k, at) or at)
       add("    const %s cx_%d_%d = Y_w%d * X_d%d, cy_%d_%d = Y_d%d * X_w%d;", real, j, k, j, k, j, k, j, k)
     end

@@ -4,8 +4,8 @@
 -- Interval t is made of outputs that used no inputs but y = t - (taps - 1) and the taps - 1 after it; its j-th tap is input y + j. The first
 -- intervals belong to inputs below 0: their sums count from input 0 on only. Either all intervals have `rows` outputs, some of them maybe
 -- outside of the axis; or (`exact`) interval t has those from its start to the start of interval t + 1, all inside: most of them `common` and
--- maybe one more, at borders from none up to `rows`. Its columns begin where `common` of them are inside. There an output at a border, which used fewer inputs, may belong to several intervals: it goes
--- to the one that keeps starts on a line and intervals about equally long.
+-- maybe one more, at borders from none up to `rows`. Its columns begin where `common` of them are inside. There an output at a border, which used
+-- fewer inputs, may belong to several intervals: it goes to the one that keeps starts on a line and intervals about equally long.
 --
 -- The value has the form of a tiling (lib/tiling): a tile is an interval, its inputs are taps, its columns the outputs of an interval; so that
 -- tiling.tables (not dense), start, declare, weight and add work on it. Outputs of an interval that lie outside of the axis are to be taken as

@@ -72,3 +72,13 @@ int gt_choose_everywhere(const double *us, const char *const *configurations, si
   }
   return winner;
 }
+
+double gt_time_everywhere(const double *us, size_t classes) {
+  double sum = 0;
+  if (classes == 1) return us[0]; // to the last bit
+  for (size_t k = 0; k < classes; k++) {
+    if (us[k] <= 0) return 0;
+    sum += log(us[k]);
+  }
+  return exp(sum / (double)classes);
+}

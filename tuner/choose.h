@@ -32,4 +32,7 @@ size_t gt_choose_ties(const gt_trial *trials, size_t count, int winner, size_t *
 int gt_choose_everywhere(const double *us, const char *const *configurations, size_t count, size_t classes,
                          double *regret);
 
+// One time for all classes, the geometric mean of its times on each; 0 where one is missing (0).
+double gt_time_everywhere(const double *us, size_t classes);
+
 #endif

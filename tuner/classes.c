@@ -1,6 +1,5 @@
 #include "tuner/classes.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,18 +8,16 @@
 #include "tuner/keep.h"
 #include "tuner/try.h"
 
-enum { FIRST = GT_GRID_CLASS_ANY + 1, CLASSES = GT_GRID_CLASSES - FIRST };
-
 typedef struct {
   gt_generator *generator;
   gt_workshop *workshop;
   gt_cache *cache;
-  gt_problem problems[CLASSES];
+  gt_problem problems[GT_CLASSES];
   const gt_timing_options *timing;
   // Configurations that won somewhere, and their times in microseconds; 0: it failed there.
   size_t count;
   char **configurations;
-  double (*us)[CLASSES], (*spread_us)[CLASSES];
+  double (*us)[GT_CLASSES], (*spread_us)[GT_CLASSES];
 } contest;
 
 static void add_runner(contest *c, const char *configuration) {
@@ -54,20 +51,11 @@ static gt_status time_runners(contest *c, gt_error *error) {
   gt_status status = GT_OK;
   c->us = gt_alloc((c->count + 1) * sizeof *c->us);
   c->spread_us = gt_alloc((c->count + 1) * sizeof *c->spread_us);
-  for (int k = 0; k < CLASSES; k++) {
+  for (int k = 0; k < GT_CLASSES; k++) {
     bool prepared = false;
     for (size_t i = 0; i < c->count && status == GT_OK; i++) status = time_runner(c, i, k, &prepared, error);
   }
   return status;
-}
-
-static double geometric_mean(const double values[CLASSES]) {
-  double sum = 0;
-  for (int i = 0; i < CLASSES; i++) {
-    if (values[i] <= 0) return 0;
-    sum += log(values[i]);
-  }
-  return exp(sum / CLASSES);
 }
 
 static gt_status store(const contest *c, const gt_problem *problem, const gt_tuned *tuned, gt_error *error) {
@@ -103,12 +91,12 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     return GT_OK;
   }
   contest c = {.generator = generator, .workshop = workshop, .cache = cache, .timing = &options->timing};
-  double default_us[CLASSES], untuned_us[CLASSES], stream_us[CLASSES], regret = 0;
+  double default_us[GT_CLASSES], untuned_us[GT_CLASSES], stream_us[GT_CLASSES], regret = 0;
   gt_status status = GT_OK;
-  for (int k = 0; k < CLASSES && status == GT_OK; k++) {
+  for (int k = 0; k < GT_CLASSES && status == GT_OK; k++) {
     gt_tuned one;
     c.problems[k] = *problem;
-    c.problems[k].sampling.positions = (gt_grid_class)(FIRST + k);
+    c.problems[k].sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + k);
     status = gt_tune(generator, workshop, cache, &c.problems[k], options, progress, context, &one, error);
     default_us[k] = one.default_us;
     untuned_us[k] = one.untuned_us;
@@ -124,16 +112,16 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
   if (status == GT_OK) status = time_runners(&c, error);
   int winner = -1;
   if (status == GT_OK)
-    winner = gt_choose_everywhere(c.us[0], (const char *const *)c.configurations, c.count, CLASSES, &regret);
+    winner = gt_choose_everywhere(c.us[0], (const char *const *)c.configurations, c.count, GT_CLASSES, &regret);
   if (status == GT_OK && winner < 0)
     status = gt_fail(error, GT_FAILED, "no configuration gave a right result for all classes of grids");
   if (winner >= 0) {
     tuned->configuration = gt_strdup(c.configurations[winner]);
-    tuned->best_us = geometric_mean(c.us[winner]);
-    tuned->best_spread_us = geometric_mean(c.spread_us[winner]);
-    tuned->default_us = geometric_mean(default_us);
-    tuned->untuned_us = geometric_mean(untuned_us);
-    tuned->stream_us = geometric_mean(stream_us);
+    tuned->best_us = gt_time_everywhere(c.us[winner], GT_CLASSES);
+    tuned->best_spread_us = gt_time_everywhere(c.spread_us[winner], GT_CLASSES);
+    tuned->default_us = gt_time_everywhere(default_us, GT_CLASSES);
+    tuned->untuned_us = gt_time_everywhere(untuned_us, GT_CLASSES);
+    tuned->stream_us = gt_time_everywhere(stream_us, GT_CLASSES);
     if (!tuned->note)
       tuned->note = gt_print("at most %.2f times the best of a class of grids; times are means over the classes", regret);
     status = store(&c, problem, tuned, error);

@@ -4,6 +4,9 @@
 
 #include "generator/problem.h"
 
+// The classes that a problem can name, which follow one another: the first, and how many there are.
+enum { GT_FIRST_CLASS = GT_GRID_CLASS_ANY + 1, GT_CLASSES = GT_GRID_CLASSES - GT_FIRST_CLASS };
+
 // Whether a problem says nothing of the positions that its kernels will get, so that it is tuned for every class
 // (tuner/classes.h).
 bool gt_has_classes(const gt_problem *problem);

@@ -1,6 +1,5 @@
 #include "tuner/repeat.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,25 +50,18 @@ static void on_trial(void *context, const gt_trial *trial) {
   if (*us == 0 || trial->median_us < *us) *us = trial->median_us;
 }
 
-static double geometric_mean(const double *values, size_t count) {
-  double sum = 0;
-  if (count == 1) return *values; // to the last bit
-  for (size_t i = 0; i < count; i++) sum += log(values[i]);
-  return exp(sum / (double)count);
-}
-
 // `by_classes`: of the problem's classes of positions, else of its own trials.
 static gt_status look(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                       bool by_classes, char **configuration, double *us, gt_error *error) {
   survey s = {.generator = generator,
               .device = device,
               .problem = problem,
-              .classes = by_classes ? GT_GRID_CLASSES - GT_GRID_CLASS_ANY - 1 : 1};
+              .classes = by_classes ? GT_CLASSES : 1};
   gt_status status = GT_OK;
   double regret;
   for (; s.class < s.classes && status == GT_OK; s.class++) {
     gt_problem of = *problem;
-    if (by_classes) of.sampling.positions = (gt_grid_class)(GT_GRID_CLASS_ANY + 1 + s.class);
+    if (by_classes) of.sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + s.class);
     status = gt_cache_each_trial(cache, device, &of, on_trial, &s, error);
   }
   int best = status == GT_OK
@@ -77,7 +69,7 @@ static gt_status look(gt_generator *generator, gt_cache *cache, const gt_fingerp
                  : -1;
   if (best >= 0) {
     *configuration = gt_strdup(s.configurations[best]);
-    *us = geometric_mean(&s.us[(size_t)best * s.classes], s.classes);
+    *us = gt_time_everywhere(&s.us[(size_t)best * s.classes], s.classes);
   } else if (status == GT_OK) {
     status = gt_fail(error, GT_NOT_FOUND, "nothing whose results repeat was tried");
   }

@@ -73,6 +73,14 @@ static void everywhere_the_least_of_largest_regrets_wins(void **state) {
   assert_int_equal(gt_choose_everywhere(failed, names, 1, 2, &regret), -1);
 }
 
+static void one_time_for_all_classes_is_their_geometric_mean_or_none(void **state) {
+  (void)state;
+  const double us[] = {2, 4, 8}, missing[] = {2, 0, 8}, alone[] = {0.1};
+  assert_true(fabs(gt_time_everywhere(us, 3) - 4) < 1e-12);
+  assert_true(gt_time_everywhere(missing, 3) == 0);
+  assert_true(gt_time_everywhere(alone, 1) == 0.1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_fastest_wins_when_it_is_clearly_faster),
@@ -81,6 +89,7 @@ int main(void) {
       cmocka_unit_test(a_stored_winner_stays_within_noise_and_margin),
       cmocka_unit_test(what_failed_never_wins),
       cmocka_unit_test(everywhere_the_least_of_largest_regrets_wins),
+      cmocka_unit_test(one_time_for_all_classes_is_their_geometric_mean_or_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

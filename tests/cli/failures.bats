@@ -90,14 +90,8 @@ failing_script() {
   complained "templates from $PWD/templates"
 }
 
-# Waits until the cache holds trials, more than those of the default and the bounds, for at most 10 s.
-wait_for_trials() {
-  for i in $(seq 100); do
-    [ "$(gathertune list --json 2>/dev/null | jq -r .trials)" -gt 12 ] 2>/dev/null && return
-    sleep 0.1
-  done
-  return 1
-}
+# The cache holds trials, more than those of the default and the bounds.
+has_trials() { [ "$(gathertune list --json | jq -r .trials)" -gt 12 ]; }
 
 # A device on which every trial takes some time, since its batches are long.
 start_long_run() {
@@ -109,7 +103,7 @@ start_long_run() {
 
 @test "after kill -9 in mid-tune the cache is whole and a second run goes on from there" {
   start_long_run
-  wait_for_trials
+  wait_until has_trials
   kill -9 "$parent"
   wait "$parent" || true
   before=$(gathertune list --json | jq .trials)
@@ -121,29 +115,20 @@ start_long_run() {
 }
 
 @test "workers end when their parent is killed" {
-  device_script gpu.json <<<'{"hashed": [50, 200], "rules": [{"match": "taps:", "action": "hang"}]}'
+  device_script gpu.json <<<'{"journal": "journal.txt", "rules": [{"match": "taps:", "action": "hang"}]}'
   "$GATHERTUNE" tune "$P" --device recorded:gpu.json --families taps --launch-limit 60 >/dev/null 2>&1 3>&- &
   parent=$!
-  for i in $(seq 50); do
-    worker=$(cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$parent" '$4 == parent { print $1 }')
-    [ -n "$worker" ] && break
-    sleep 0.1
-  done
-  [ -n "$worker" ]
-  sleep 0.5
+  wait_until test -s journal.txt # it is in a kernel that never ends
+  workers=$(workers_of "$parent")
+  [ -n "$workers" ]
   kill -9 "$parent"
   wait "$parent" || true
-  for i in $(seq 50); do
-    kill -0 $worker 2>/dev/null || return 0
-    sleep 0.1
-  done
-  kill -9 $worker
-  false
+  for worker in $workers; do wait_until gone "$worker"; done
 }
 
 @test "Ctrl-C ends tuning with exit code 130, keeps what was measured and says how to go on" {
   start_long_run
-  wait_for_trials
+  wait_until has_trials
   kill -INT "$parent"
   code=0
   wait "$parent" || code=$?
@@ -160,7 +145,7 @@ start_long_run() {
 
 @test "SIGTERM ends tuning like Ctrl-C" {
   start_long_run
-  wait_for_trials
+  wait_until has_trials
   kill -TERM "$parent"
   code=0
   wait "$parent" || code=$?

@@ -43,6 +43,21 @@ json() { jq -e "$@" >/dev/null <<<"$output" || { echo "not true: $*"; show; retu
 said() { [[ $output == *"$1"* ]] || { echo "no '$1'"; show; return 1; }; }
 complained() { [[ $stderr == *"$1"* ]] || { echo "no '$1'"; show; return 1; }; }
 
+# Waits until a command succeeds: for at most a minute, which only a machine that is very busy needs.
+wait_until() {
+  local i
+  for ((i = 0; i < 1200; i++)); do
+    "$@" 2>/dev/null && return
+    sleep 0.05
+  done
+  echo "waited in vain: $*"
+  return 1
+}
+
+has_lines() { [ "$(wc -l <"$1")" -ge "$2" ]; } # FILE COUNT
+gone() { ! kill -0 "$1" || [ "$(cut -d ' ' -f 3 "/proc/$1/stat")" = Z ]; } # PROCESS: nobody may have waited for it
+workers_of() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '$4 == parent { print $1 }' | sort -n; }
+
 # A scripted device: writes FILE from JSON on standard input.
 device_script() { cat >"$1"; }
 

@@ -91,19 +91,12 @@ busy_script() { device_script "$1" <<<"{\"hashed\": [50, 200], \"compile_ms\": $
   busy_script gpu.json 20000 0
   "$GATHERTUNE" tune "$P" --device recorded:gpu.json --compile-jobs 3 >/dev/null 2>&1 3>&- &
   parent=$!
-  for i in $(seq 100); do
-    workers=$(cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$parent" '$4 == parent { print $1 }')
-    [ "$(wc -w <<<"$workers")" -eq 4 ] && break
-    sleep 0.1
-  done
-  [ "$(wc -w <<<"$workers")" -eq 4 ] # the device's and the compilers
+  has_four_workers() { [ "$(workers_of "$parent" | wc -l)" -eq 4 ]; } # the device's and the compilers
+  wait_until has_four_workers
+  workers=$(workers_of "$parent")
   kill -9 "$parent"
   wait "$parent" || true
-  for i in $(seq 50); do
-    kill -0 $workers 2>/dev/null || break
-    sleep 0.1
-  done
-  for worker in $workers; do run ! kill -0 "$worker"; done
+  for worker in $workers; do wait_until gone "$worker"; done
 }
 
 @test "--compile-jobs takes a number of 1 to 256" {

@@ -11,17 +11,11 @@ journal_script() {
 
 winner() { jq -r '.problems[0].configuration' <<<"$output"; }
 
-# The id of a worker process of $1 that has the device: compilers never launch, so it is the first to be started.
-worker_of() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '$4 == parent { print $1 }' | sort -n | head -n 1; }
+# The worker process of $1 that has the device: compilers never launch, so it is the first to be started.
+worker_of() { workers_of "$1" | head -n 1; }
 
-wait_for_lines() { # FILE COUNT
-  local i
-  for i in $(seq 200); do
-    [ "$(wc -l <"$1" 2>/dev/null || echo 0)" -ge "$2" ] && return
-    sleep 0.05
-  done
-  return 1
-}
+# The run $parent has launched so many trials, or is over: what was left of its space can have been fewer.
+launched_or_over() { has_lines journal.txt "$1" || gone "$parent"; }
 
 # The run that is not killed.
 finish_killed_run() {
@@ -62,7 +56,7 @@ lost() {
     parent=$!
     # At any time of a run, and as often among the trials.
     if ((round % 2)); then
-      wait_for_lines journal.txt $((lines + 1 + RANDOM % 12))
+      wait_until launched_or_over $((lines + 1 + RANDOM % 12))
       sleep "0.$(printf %03d $((RANDOM % 20)))"
     else
       milliseconds=$((RANDOM % whole))
@@ -87,10 +81,10 @@ lost() {
 # Waits until nothing more is launched.
 wait_for_standstill() {
   local before
-  wait_for_lines journal.txt 4
+  wait_until has_lines journal.txt 4
   until [ "$before" = "$(wc -l <journal.txt)" ]; do
     before=$(wc -l <journal.txt)
-    sleep 0.5
+    sleep 1.5
   done
 }
 
@@ -111,11 +105,11 @@ stuck_script() {
     "$GATHERTUNE" tune "$P" --device recorded:gpu.json $SPACE >/dev/null 2>&1 3>&- &
     parent=$!
     if [ "$phase" = writing ]; then
-      wait_for_lines journal.txt 4
+      wait_until has_lines journal.txt 4
       sqlite3 -cmd '.timeout 10000' cache.db 'BEGIN IMMEDIATE' \
         '.shell touch locked; for i in $(seq 600); do [ -e locked ] || break; sleep 0.1; done' 3>&- &
       locker=$!
-      for i in $(seq 200); do [ -e locked ] && break; sleep 0.05; done
+      wait_until test -e locked
     fi
     wait_for_standstill
     kill -9 "$parent"
@@ -145,7 +139,7 @@ stuck_script() {
   journal_script 100
   "$GATHERTUNE" tune "$P" --device recorded:gpu.json --families direct,taps --budget 8 --json >out.json 2>err.txt 3>&- &
   parent=$!
-  wait_for_lines journal.txt 2
+  wait_until has_lines journal.txt 2
   kill -9 "$(worker_of "$parent")"
   wait "$parent"
   output=$(<out.json) stderr=$(<err.txt)
@@ -159,7 +153,7 @@ stuck_script() {
   "$GATHERTUNE" tune "$P" --device recorded:gpu.json --families direct,taps --budget 8 --launch-limit 1 --time-limit 1 \
     --json >out.json 2>err.txt 3>&- &
   parent=$!
-  wait_for_lines journal.txt 2
+  wait_until has_lines journal.txt 2
   kill -STOP "$(worker_of "$parent")"
   wait "$parent"
   output=$(<out.json) stderr=$(<err.txt)

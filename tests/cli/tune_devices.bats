@@ -12,16 +12,6 @@ suite() { # of so many problems
   for ((i = 1; i <= $1; i++)); do echo "$OP:n=$i,c=3,in=6x5,out=12x10,dtype=f32"; done >suite.txt
 }
 
-# Waits until trials of candidates are in the journals, after those of the default and the bounds.
-wait_for_journals() {
-  local i file
-  for ((i = 0; i < 600; i++)); do
-    for file; do [ "$(wc -l 2>/dev/null <"$file" || echo 0)" -ge 8 ] || { sleep 0.05; continue 2; }; done
-    return
-  done
-  return 1
-}
-
 @test "devices of one model share the problems: each is tuned once, all its trials on one device" {
   member a 01 ', "check_ms": 30'
   member b 02 ', "check_ms": 30'
@@ -107,7 +97,7 @@ wait_for_journals() {
   suite 4
   "$GATHERTUNE" tune --suite suite.txt --device $PAIR $SPACE --launch-limit 3 --json >out.json 2>err.txt 3>&- &
   parent=$!
-  for ((i = 0; i < 400; i++)); do [ -s b.txt ] && break; sleep 0.05; done
+  wait_until test -s b.txt
   rm b.json
   status=0
   wait "$parent" || status=$?
@@ -125,7 +115,7 @@ wait_for_journals() {
   suite 3
   "$GATHERTUNE" tune --suite suite.txt --device $PAIR $SPACE --launch-limit 3 --json >out.json 2>err.txt 3>&- &
   parent=$!
-  for ((i = 0; i < 400; i++)); do [ -s b.txt ] && break; sleep 0.05; done
+  wait_until test -s b.txt
   member c 03
   mv c.json b.json
   wait "$parent" || true
@@ -141,7 +131,9 @@ wait_for_journals() {
   suite 3
   "$GATHERTUNE" tune --suite suite.txt --device $PAIR --families taps --budget 2000 --json >out.json 2>err.txt 3>&- &
   parent=$!
-  wait_for_journals a.txt b.txt
+  # Trials of candidates are launched after those of the default and the bounds.
+  wait_until has_lines a.txt 8
+  wait_until has_lines b.txt 8
   kill -INT "$parent"
   status=0
   wait "$parent" || status=$?

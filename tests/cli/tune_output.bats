@@ -59,7 +59,7 @@ FEW="--families direct,taps --budget 4"
   device_script gpu.json <<<'{"journal": "journal.txt", "rules": [{"action": "hang"}]}'
   "$GATHERTUNE" tune "$P" --device recorded:gpu.json --families direct --launch-limit 2 --json-lines >out.json 2>err.txt 3>&- &
   parent=$!
-  for ((i = 0; i < 400; i++)); do [ -s journal.txt ] && break; sleep 0.05; done
+  wait_until test -s journal.txt
   rm gpu.json
   status=0
   wait "$parent" || status=$?

@@ -52,6 +52,14 @@ compare() {
   compare taps-shifted-f16 taps n=2,c=3,in=8x7,out=16x14,dtype=f16,align_corners=1
 }
 
+@test "tile with slices that start at no vector renders to its golden sources" {
+  compare tile-table-f16 tile n=2,c=3,in=9x7,out=18x13,dtype=f16,align_corners=1
+}
+
+@test "tile with literal weights renders to its golden sources" {
+  compare tile-2x-f32 tile n=2,c=3,in=6x8,out=12x16,dtype=f32,scale=2x2
+}
+
 @test "march with literal weights renders to its golden sources" {
   compare march-2x-f16 march n=2,c=3,in=18x16,out=36x32,dtype=f16,scale=2x2
 }

@@ -41,6 +41,10 @@ static const struct {
      "march:depth=march,v=2,strip=2,rows=1,slices=1,across=1,down=1,plane=turns,vx=2,acc=float"},
     {"upsample_trilinear3d_backward:n=1,c=2,in=5x6x7,out=12x13x16,dtype=f32",
      "march:depth=march,v=2,strip=2,rows=2,slices=1,across=1,down=2,vx=4,acc=float"},
+    {"upsample_bicubic2d_backward:n=1,c=3,in=11x13,out=14x29,dtype=f32",
+     "tile:strip=4,slices=1,vx=2,vy=2,acc=float"},
+    {"upsample_bilinear2d_backward:n=2,c=2,in=9x13,out=18x26,dtype=f32,align_corners=1",
+     "tile:strip=whole,slices=3,vx=4,vy=4,acc=float"},
 };
 
 // The outcome of one configuration: f32 values of grad_input.

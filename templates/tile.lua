@@ -134,6 +134,9 @@ return {
     if axes.deep(p) then return false, "2-D and 1-D only" end
     if p.strided then return false, "dense gradients only" end
     if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 30 then return false, "slices of 2^30 elements and more (direct does them)" end
+    if math.max(p.axes[2].n_in, p.axes[2].n_out, p.axes[3].n_in, p.axes[3].n_out) > 1 << 14 then
+      return false, "more than 16384 inputs or outputs along an axis"
+    end
     if p.axes[3].max_count > 40 or p.axes[2].max_count > 40 then return false, "more than 40 outputs per input along an axis" end
     if not choose.first_legal(defaults(p, device), constraints, p, device) then return false, "rows too long or too short for a block" end
     return true

@@ -254,12 +254,26 @@ return {
   workspace = function(c, p) return 0, layout(c, p).bytes end,
 
   bindings = function(c, p, device)
+    local at, t = layout(c, p), tile(p)
+    -- Of a transposed gather: columns of pixels of a block.
+    local tile_columns = c.transpose == 1 and c.block * c.channels // t.channels or 0
     return {
-      sampling = sampling, bins = bins, number = amd.block(c, device), vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
-      at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = sampling.pitch(p), tile = tile(p), step = step(device),
-      transposed = transposed(c, p), transposes_input = transposes_input(c, p),
-      crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p, device), dense = bins.entries(p) // bins.count(p) >= 8, scan = scan_parts(p, device),
-      image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device), ceil = ceil,
+      sampling = sampling, bins = bins, vector = vector, mapping = use "mapping", grid_gradient = grid_gradient, ceil = ceil,
+      number = amd.block(c, device), step = step(device),
+      -- Sizes of an image.
+      real = sampling.real(p), samples = sampling.samples(p), pixels = sampling.pixels(p), height = p.axes[2].n_in, width = p.axes[3].n_in,
+      keys = bins.keys(p), entries = bins.entries(p), corners = bins.corners(p), values = bins.values(p), count = bins.count(p),
+      -- Where things lie. The C declaration of a pointer to part `name` of the workspace of image o:
+      at = at, pitch = sampling.pitch(p), last = p.layout == "nhwc" or p.channels == 1,
+      declare = function(type, name)
+        return ("GT_GLOBAL %s *%s = (GT_GLOBAL %s *)((GT_GLOBAL char *)workspace + o * %du + %du);"):format(type, name, type, at.bytes, at[name])
+      end,
+      -- Work of a launch, and of a block and a thread of it.
+      tile = t, transposed = transposed(c, p), transposes_input = transposes_input(c, p),
+      crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p, device), dense = bins.entries(p) // bins.count(p) >= 8,
+      scan = scan_parts(p, device), image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device),
+      piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), fused = c.binning == "fused",
+      n = c.channels, columns = columns(c, p), tile_columns = tile_columns, tile_pixels = tile_columns * c.rows,
     }
   end,
 }

@@ -36,7 +36,7 @@ static void on_winner(void *context, const gt_winner *winner) {
   if (!tables->device) {
     tables->device = gt_strdup(winner->device);
     tables->table =
-        gt_table_new("problem|direct µs|best µs|speed-up|of stream|configuration|tuned", "lrrrrll");
+        gt_table_new("problem|plain µs|best µs|speed-up|of stream|configuration|tuned", "lrrrrll");
   }
   gt_table *table = tables->table;
   gt_table_cell(table, "%s", winner->problem);

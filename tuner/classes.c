@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "tuner/choose.h"
 #include "tuner/keep.h"
 #include "tuner/try.h"
@@ -82,6 +83,26 @@ static void add_counts(gt_tuned *all, const gt_tuned *one) {
   all->noisy = all->noisy || one->noisy;
 }
 
+// What is told of a class goes to the caller as of one of several.
+typedef struct {
+  void (*progress)(void *context, const gt_tune_progress *);
+  void *context;
+  size_t class; // from 1
+  double begin; // of the first one, in seconds
+} telling;
+
+static void tell(void *context, const gt_tune_progress *of_class) {
+  const telling *t = context;
+  gt_tune_progress now = *of_class;
+  now.class = t->class;
+  now.classes = GT_CLASSES;
+  if (now.seconds_left >= 0) { // the classes to come take as long as those before and this one
+    double so_far = gt_seconds() - t->begin + now.seconds_left;
+    now.seconds_left += so_far / (double)t->class * (double)(GT_CLASSES - t->class);
+  }
+  t->progress(t->context, &now);
+}
+
 gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
                           const gt_tune_options *options, void (*progress)(void *context, const gt_tune_progress *),
                           void *context, gt_tuned *tuned, gt_error *error) {
@@ -92,12 +113,14 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
   }
   contest c = {.generator = generator, .workshop = workshop, .cache = cache, .timing = &options->timing};
   double default_us[GT_CLASSES], untuned_us[GT_CLASSES], stream_us[GT_CLASSES], regret = 0;
+  telling t = {.progress = progress, .context = context, .begin = gt_seconds()};
   gt_status status = GT_OK;
   for (int k = 0; k < GT_CLASSES && status == GT_OK; k++) {
     gt_tuned one;
+    t.class = (size_t)k + 1;
     c.problems[k] = *problem;
     c.problems[k].sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + k);
-    status = gt_tune(generator, workshop, cache, &c.problems[k], options, progress, context, &one, error);
+    status = gt_tune(generator, workshop, cache, &c.problems[k], options, progress ? tell : NULL, &t, &one, error);
     default_us[k] = one.default_us;
     untuned_us[k] = one.untuned_us;
     if (one.untuned && !tuned->untuned) tuned->untuned = gt_strdup(one.untuned); // the same of every class

@@ -61,6 +61,18 @@ right() {
   json '.problems[0] | .compiled == 0 and .cached == .tried'
 }
 
+@test "progress tells which class is being tuned, and begins anew with each" {
+  printf '{"default_us": 50}' >gpu.json
+  gt tune "$G" --device recorded:gpu.json --families grid_lds --budget 3
+  works
+  local class number=0
+  for class in identity smooth random contended; do
+    number=$((number + 1))
+    complained "problem 1/1, $class ($number/4), trial 1/"
+    [[ $stderr =~ "$class ($number/4), trial "([0-9]+)/([0-9]+)(, [0-9.]+ s left)?", best 100" ]] || { show; return 1; }
+  done
+}
+
 @test "a class is tuned alone" {
   gt tune "$G,grid=smooth" --device "$DEVICE" --budget 2 $SHORT
   works

@@ -93,9 +93,11 @@ right() {
 @test "a grid of another shape, of another operator or of no file is refused in one line" {
   positions 2 4 6 0.0
   gt tune "$G" --device "$DEVICE" --grid-file positions.npy
-  fails_with 2 "positions.npy" "(2, 4, 7, 2)"
+  fails_with 2 "positions.npy" "is (2, 4, 6, 2), and should be (2, 4, 7, 2)"
   gt tune "$P" --device "$DEVICE" --grid-file positions.npy
   fails_with 2 "--grid-file" "grid_sampler_2d_backward"
+  gt tune "$G" --device "$DEVICE" --grid-file /dev/zero # which has no end
+  fails_with 2 "not a .npy file"
   gt tune "$G" --device "$DEVICE" --grid-file nothing.npy
   fails_with 2 "nothing.npy"
   [ ! -e cache.db ]

@@ -38,7 +38,8 @@ typedef struct {
   char *configuration; // winner, NULL for an empty problem or when nothing was right
   double best_us, best_spread_us, default_us, stream_us;
   // What a program gets that looks up a problem of which nothing is tuned: the default by rule. Its time is 0, and
-  // the text NULL, when it was not timed. Never less than best_us: the winner is the faster of them in a final.
+  // the text NULL, when it was not timed. Never less than best_us: the winner is the faster of them in a final. (Of a problem that is tuned for
+  // classes of positions it may be: there the largest regret decides, not the mean time.)
   char *untuned;
   double untuned_us;
   bool noisy;   // the winner's samples were not steady

@@ -57,6 +57,13 @@ right() {
   json '.winners | length == 5'
   gt lookup "$G" --device "$DEVICE" --json
   json '.plan == "exact"'
+  # What is got untuned is timed as the winner is, from the same trials.
+  gt tune "${G/c=3/c=2}" --device "$DEVICE" --families grid_bin --budget 2 $SHORT --json
+  works
+  json '.problems[0] | .untuned_us > 0 and (.untuned != .configuration or .untuned_us == .best_us)'
+  gt list --trials "${G/c=3/c=2}" --device "$DEVICE"
+  said "no trials"
+  said "by classes of positions"
   gt tune "$G" --device "$DEVICE" --budget 2 $SHORT --json # nothing is left to do
   json '.problems[0] | .compiled == 0 and .cached == .tried'
 }

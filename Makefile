@@ -44,7 +44,7 @@ LIBS := $(if $(MISSING),,$(shell $(PKG_CONFIG) --libs $(PACKAGES))) -ldl -lm -lp
 LIBRARY_SOURCES := $(sort $(wildcard base/*.c generator/*.c device/*.c cache/*.c tuner/*.c runtime/*.c exchange/*.c))
 CLI_SOURCES := $(sort $(wildcard cli/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/contract/test_*.c))
-TEMPLATES := $(sort $(wildcard templates/*.lua templates/*.kernel templates/*.h templates/lib/*.lua))
+TEMPLATES := $(sort $(wildcard templates/*.lua templates/*.kernel templates/*.h templates/lib/*.lua templates/lib/*.kernel))
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBRARY_OBJECTS := $(call object,$(LIBRARY_SOURCES)) $(BUILD)/embedded_templates.o $(BUILD)/embedded_schema.o

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/explain_classes.h"
 #include "cli/model.h"
 #include "cli/options.h"
 #include "cli/stale.h"
@@ -38,6 +39,7 @@ typedef struct {
   gt_kept_checks checks;
   const gt_kept_check *check; // of what the winner renders to now; NULL: none, or it is not stale
   evidence evidence;
+  gt_classes_explained classes; // complete where the winner was chosen by its trials on all classes of positions
   char model[320];
 } answer;
 
@@ -103,9 +105,16 @@ static void weigh(evidence *e, gt_generator *generator, const char *winner) {
 // --- why ---------------------------------------------------------------------------------------------------
 
 // In one sentence or two.
-static char *reason(const evidence *e, const gt_winner *winner) {
-  if (e->won < 0 || e->best < 0)
-    return gt_strdup("its trials are not in this cache: it was imported, or they were removed");
+static char *reason(const answer *a) {
+  const evidence *e = &a->evidence;
+  const gt_winner *winner = &a->found.winner;
+  gt_problem tuned;
+  if (a->classes.complete) return gt_classes_reason(&a->classes);
+  if (e->won < 0 || e->best < 0) {
+    bool of_grid = gt_problem_parse(winner->problem, &tuned, NULL) == GT_OK && gt_has_classes(&tuned);
+    return gt_print("its trials are not in this cache: it was imported, %sor they were removed",
+                    of_grid ? "or tuned with the positions of a file, " : "");
+  }
   const gt_trial *best = &e->trials[e->best], *won = &e->trials[e->won];
   if (e->won == e->best)
     return gt_print("it is the fastest of %zu candidates that were timed", e->candidates - e->failed);
@@ -212,7 +221,7 @@ static void print_text(const request *r, const answer *a) {
     return;
   }
   print_borrowed(r, a);
-  char *why = reason(e, winner);
+  char *why = reason(a);
   gt_interval interval = gt_winner_interval(winner);
   printf("why            %s\n", why);
   printf(
@@ -232,6 +241,7 @@ static void print_text(const request *r, const answer *a) {
   }
   if (!winner->code_size) printf("code object    none: it is compiled when it is used\n");
   print_candidates(e, r->top);
+  if (a->classes.complete) gt_classes_print(&a->classes);
   free(why);
 }
 
@@ -253,7 +263,7 @@ static void print_json(const request *r, const answer *a) {
                 gt_origin_name(a->found.origin), "candidates", (json_int_t)e->candidates, "failed",
                 (json_int_t)e->failed, "duplicates", (json_int_t)e->duplicates, "trials", list);
   if (is_tuned(&a->found)) {
-    char *why = reason(e, winner);
+    char *why = reason(a);
     gt_interval interval = gt_winner_interval(winner);
     json_object_set_new(json, "configuration", json_string(gt_found_variant(&a->found)->configuration));
     json_object_set_new(json, "borrowed_model",
@@ -271,6 +281,7 @@ static void print_json(const request *r, const answer *a) {
     json_object_set_new(json, "templates", json_string(fit_names[a->fit]));
     json_object_set_new(json, "present_compiler", a->compiler ? json_string(a->compiler) : json_null());
     json_object_set_new(json, "check", gt_kept_check_json(a->check));
+    json_object_set_new(json, "classes", a->classes.complete ? gt_classes_json(&a->classes) : json_null());
     free(why);
   }
   gt_print_json(json);
@@ -325,6 +336,8 @@ static gt_status look(const request *r, gt_layers *layers, gt_finder *finder, co
   }
   if (status == GT_OK && cache)
     status = gt_cache_each_trial(cache, &model, &tuned, on_trial, &a->evidence, error);
+  if (status == GT_OK && cache && is_tuned(&a->found) && gt_has_classes(&tuned))
+    status = gt_explain_classes(cache, generator, &model, &tuned, winner->variant.configuration, &a->classes, error);
   if (status == GT_OK)
     weigh(&a->evidence, generator, is_tuned(&a->found) ? winner->variant.configuration : "");
   return status;
@@ -358,6 +371,7 @@ static int run(const request *r) {
   for (size_t i = 0; i < a.evidence.count; i++) gt_trial_free(&a.evidence.trials[i]);
   free(a.evidence.trials);
   free(a.evidence.roles);
+  gt_classes_explained_free(&a.classes);
   free(a.compiler);
   gt_kept_checks_free(&a.checks);
   gt_found_free(&a.found);

@@ -98,7 +98,7 @@ static char *format_help(void) {
   gt_buffer text = {0};
   const gt_format *format;
   for (size_t i = 0; (format = gt_format_at(i)); i++)
-    gt_buffer_print(&text, "%s%-8s %s", i ? "\n                              " : "", format->name,
+    gt_buffer_print(&text, "%s%-8s %s", i ? "\n" : "", format->name,
                     format->summary);
   return text.data;
 }

@@ -13,7 +13,7 @@ typedef struct {
   gt_problem problem;
   char text[GT_PROBLEM_TEXT];
   char *configuration, *from;                // chosen, and the problem that it is from; NULL: nothing alike
-  double best_us, us, default_us, direct_us; // 0: not among the trials
+  double best_us, us, default_us, plain_us; // 0: not among the trials
   double predicted;                          // regret
 } row;
 
@@ -54,7 +54,7 @@ static void on_trial(void *context, const gt_trial *trial) {
   if (w->of->best_us == 0 || us < w->of->best_us) w->of->best_us = us;
   if (w->of->configuration && strcmp(trial->configuration, w->of->configuration) == 0) w->of->us = us;
   if (w->standard && strcmp(trial->configuration, w->standard) == 0) w->of->default_us = us;
-  if (w->direct && strcmp(trial->configuration, w->direct) == 0) w->of->direct_us = us;
+  if (w->direct && strcmp(trial->configuration, w->direct) == 0) w->of->plain_us = us;
 }
 
 static gt_status rate(gt_finder *finder, const gt_layer *layer, const gt_fingerprint *device, row *r,
@@ -121,14 +121,14 @@ static double of_near(const row *r) {
 static double of_default(const row *r) {
   return slower(r->default_us, r->best_us);
 }
-static double of_direct(const row *r) {
-  return slower(r->direct_us, r->best_us);
+static double of_plain(const row *r) {
+  return slower(r->plain_us, r->best_us);
 }
 
 static const struct {
   const char *name;
   double (*value)(const row *);
-} kinds[] = {{"near", of_near}, {"default", of_default}, {"direct", of_direct}};
+} kinds[] = {{"near", of_near}, {"default", of_default}, {"plain", of_plain}};
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 static json_t *number(double value) {
@@ -143,8 +143,8 @@ static void print_json(const rows *all) {
         list, json_pack("{s:s, s:s?, s:s?, s:f, s:o, s:o, s:o, s:o}", "problem", r->text, "configuration",
                         r->configuration, "from", r->from, "best_us", r->best_us, "predicted_percent",
                         r->configuration ? json_real(100 * expm1(r->predicted)) : json_null(), "near_percent",
-                        number(of_near(r)), "default_percent", number(of_default(r)), "direct_percent",
-                        number(of_direct(r))));
+                        number(of_near(r)), "default_percent", number(of_default(r)), "plain_percent",
+                        number(of_plain(r))));
   }
   for (size_t k = 0; k < N_KINDS; k++) {
     summary s = summarize(all, kinds[k].value);
@@ -162,7 +162,7 @@ static const char *percent(double value, char text[32]) {
 
 static void print_text(const rows *all) {
   gt_table *table =
-      gt_table_new("problem|best µs|near %|default %|direct %|configuration by prediction", "lrrrrl");
+      gt_table_new("problem|best µs|near %|default %|plain %|configuration by prediction", "lrrrrl");
   for (size_t i = 0; i < all->count; i++) {
     const row *r = &all->list[i];
     char near[32], standard[32], direct[32];
@@ -170,7 +170,7 @@ static void print_text(const rows *all) {
     gt_table_cell(table, "%s", gt_microseconds(r->best_us).text);
     gt_table_cell(table, "%s", r->configuration ? percent(of_near(r), near) : "-");
     gt_table_cell(table, "%s", percent(of_default(r), standard));
-    gt_table_cell(table, "%s", percent(of_direct(r), direct));
+    gt_table_cell(table, "%s", percent(of_plain(r), direct));
     gt_table_cell(table, "%s", r->configuration ? r->configuration : "nothing alike was tuned");
   }
   gt_table_print(table, stdout);

@@ -11,6 +11,7 @@
 #include "cli/table.h"
 #include "cli/trial.h"
 #include "generator/generator.h"
+#include "tuner/positions.h"
 
 // --- winners
 // -------------------------------------------------------------------------------------------------------
@@ -36,7 +37,7 @@ static void on_winner(void *context, const gt_winner *winner) {
   if (!tables->device) {
     tables->device = gt_strdup(winner->device);
     tables->table =
-        gt_table_new("problem|direct µs|best µs|speed-up|of stream|configuration|tuned", "lrrrrll");
+        gt_table_new("problem|plain µs|best µs|speed-up|of stream|configuration|tuned", "lrrrrll");
   }
   gt_table *table = tables->table;
   gt_table_cell(table, "%s", winner->problem);
@@ -141,7 +142,8 @@ static gt_status list_trials(gt_cache *cache, const gt_fingerprint *model, const
     printf("%s\n%s\n", model_text, text);
     gt_table_print(table, stdout);
   } else if (status == GT_OK)
-    printf("no trials of %s on %s\n", text, model_text);
+    printf("no trials of %s on %s%s\n", text, model_text,
+           gt_has_classes(problem) ? "; tuning keeps them by classes of positions: add ,grid=smooth, say" : "");
   gt_generator_close(found.generator);
   gt_table_free(table);
   json_decref(list);

@@ -8,7 +8,7 @@
 #include "cli/trial.h"
 #include "generator/default.h"
 
-enum { BAR = 10, LINES = 10 }; // characters; plain lines per problem
+enum { BAR = 10, LINES = 10, CLASS_LINES = 4 }; // characters; plain lines per problem, and per class of positions of one
 enum { TOLD_FAILURES = 5 };    // told one by one per problem; the rest is counted
 static const double seconds_between_lines = 30;
 
@@ -68,7 +68,7 @@ static void print_duration(gt_buffer *line, double seconds) {
 
 static void print_time_left(const gt_tune_run *run, const gt_tune_progress *now, gt_buffer *line) {
   double all = run->n_rows > 1 ? seconds_left(run) : -1;
-  if (now->done >= now->total || now->seconds_left < 0) return;
+  if ((now->done >= now->total && now->class == now->classes) || now->seconds_left < 0) return;
   gt_buffer_print(line, ", ");
   print_duration(line, now->seconds_left);
   gt_buffer_print(line, " left");
@@ -81,7 +81,10 @@ static void print_time_left(const gt_tune_run *run, const gt_tune_progress *now,
 static void describe(const gt_tune_device *device, const gt_tune_progress *now, gt_buffer *line) {
   const gt_tune_run *run = device->run;
   if (run->n_devices > 1) gt_buffer_print(line, "%s: ", device->name);
-  gt_buffer_print(line, "problem %zu/%zu, trial %zu/%zu", device->row->number, run->n_rows, now->done, now->total);
+  gt_buffer_print(line, "problem %zu/%zu, ", device->row->number, run->n_rows);
+  if (now->classes)
+    gt_buffer_print(line, "%s (%zu/%zu), ", gt_grid_class_name(now->problem->sampling.positions), now->class, now->classes);
+  gt_buffer_print(line, "trial %zu/%zu", now->done, now->total);
   print_time_left(run, now, line);
   if (now->best) {
     gt_buffer_print(line, ", best %s µs", gt_microseconds(now->best_us).text);
@@ -113,6 +116,7 @@ static void show_on_terminal(gt_tune_device *device, const gt_tune_progress *now
   if (now->done < now->total && device->line && !gt_progress_due(&run->progress)) return;
   gt_buffer line = {0};
   size_t full = now->total ? BAR * now->done / now->total : BAR;
+  if (now->classes) full = (BAR * (now->class - 1) + full) / now->classes;
   gt_buffer_print(&line, "[");
   for (size_t i = 0; i < BAR; i++) gt_buffer_print(&line, i < full ? "#" : "-");
   gt_buffer_print(&line, "] ");
@@ -127,7 +131,9 @@ static void show_on_terminal(gt_tune_device *device, const gt_tune_progress *now
 // -------------------------------------------------------------------------------------------------
 
 static void show_plainly(gt_tune_device *device, const gt_tune_progress *now) {
-  size_t step = now->total / LINES ? now->total / LINES : 1;
+  size_t lines = now->classes ? CLASS_LINES : LINES, step = now->total / lines ? now->total / lines : 1;
+  if (now->class != device->told_class) device->told_done = 0; // it begins anew
+  device->told_class = now->class;
   bool due = now->done > device->told_done && (now->done == now->total || now->done - device->told_done >= step);
   if (!due && gt_seconds() - device->told_at < seconds_between_lines) return;
   gt_buffer line = {0};
@@ -143,7 +149,7 @@ static void show_plainly(gt_tune_device *device, const gt_tune_progress *now) {
 
 void gt_tune_progress_begin(gt_tune_device *device) {
   gt_tune_run *run = device->run;
-  device->told_failed = device->told_done = 0;
+  device->told_failed = device->told_done = device->told_class = 0;
   device->told_at = device->told_begin = gt_seconds();
   device->seconds_left = -1;
   free(device->line);

@@ -55,6 +55,7 @@ struct gt_tune_device {
   // What it is at, for those who show it.
   gt_tune_row *row;
   size_t told_failed, told_done; // failures that were told one by one; trials when the last plain line was
+  size_t told_class;             // of whose trials told_done is
   double told_at, told_begin;
   double seconds_left; // of its problem, < 0 unknown
   char *line;

@@ -33,18 +33,22 @@ bool gt_is_of_candidate(gt_generator *generator, const char *configuration);
 gt_status gt_family_claims(gt_generator *generator, const char *family, const gt_problem *problem,
                            const gt_fingerprint *device, gt_error *error);
 
-// What a configuration does, as far as its family says (docs/templates.md): of a thread of the first launch, on average.
-typedef struct {
+// What a configuration does, as far as its family says (docs/templates.md): of a thread of a launch, on average. A family tells of the first
+// launch, of a separable operator, whose bytes follow from the problem; or of each, with its bytes.
+typedef struct gt_work {
   bool known;
-  gt_launch_rule launch;      // the first
+  gt_launch_rule launch;      // the first; of `rest`: its own
   int launches;               // how many
   int64_t workspace_bytes;    // per outer index, of all launches
-  double loads, load_bytes;   // of grad_output: how many, and how many bytes each
+  double loads, load_bytes;   // how many (of grad_output, where the first launch alone is told of), and how many bytes each
   double flight;              // loads that are under way at a time
   double operations;          // multiply-adds and what counts as much
   double registers;           // of 32 bits, about
   double shared_bytes, steps; // shared memory of a block; barriers one after the other
-  double rereads;             // bytes that are loaded / bytes of grad_output, 1 or more
+  double rereads;             // where the first launch alone is told of: bytes that are loaded / bytes of grad_output, 1 or more
+  double bytes, cached_bytes; // else: per outer index, moved from and to memory; and asked of the last-level cache, in whole sectors
+  struct gt_work *rest;       // of the launches after the first, launches - 1 of them
+  bool each;                  // every launch is told of
 } gt_work;
 
 // The search space of a family for a problem: every combination of parameter values that meets the constraints, in a fixed order.
@@ -56,7 +60,7 @@ typedef struct {
 } gt_space;
 gt_status gt_space_make(gt_generator *generator, const char *family, const gt_problem *problem,
                         const gt_fingerprint *device, gt_space *space, gt_error *error);
-// The same with works, which takes half as long again.
+// The same with works, which takes half as long again, and of families that tell of each launch up to five times as long.
 gt_status gt_space_make_with_works(gt_generator *generator, const char *family, const gt_problem *problem,
                                    const gt_fingerprint *device, gt_space *space, gt_error *error);
 void gt_space_free(gt_space *space); // harmless on a zeroed space

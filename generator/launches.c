@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "generator/family.h"
 
 enum { BLOCK_LIMIT = 1 << 16 }; // threads; no device takes more
@@ -89,18 +90,15 @@ static double read_number(lua_State *L, const gt_request *request, const char *n
   return value;
 }
 
-void gt_family_read_work(lua_State *L, const gt_request *request, gt_work *work) {
-  static const char *const fields[] = {"loads",        "load_bytes", "flight",  "operations", "registers",
-                                       "shared_bytes", "steps",      "rereads", NULL};
-  gt_variant variant = {0};
-  *work = (gt_work){0};
-  if (lua_getfield(L, GT_AT_FAMILY, "work") == LUA_TNIL) return;
-  gt_family_read_plan(L, request, &variant);
-  *work = (gt_work){.launch = variant.launches[0],
-                    .launches = variant.n_launches,
-                    .workspace_bytes = variant.workspace_per_outer};
-  gt_request_call(L, request, "work", true, 1);
-  const char *unknown = lua_istable(L, -1) ? gt_unknown_field(L, -1, fields) : "";
+// The table on top of the stack, of a launch.
+static void read_launch_work(lua_State *L, const gt_request *request, bool each, gt_work *work) {
+  static const char *const fields_of_one[] = {
+      "loads", "load_bytes", "flight", "operations", "registers", "shared_bytes", "steps", "rereads", NULL};
+  static const char *const fields_of_each[] = {
+      "loads",        "load_bytes", "flight", "operations",   "registers",
+      "shared_bytes", "steps",      "bytes",  "cached_bytes", NULL};
+  const char *unknown =
+      lua_istable(L, -1) ? gt_unknown_field(L, -1, each ? fields_of_each : fields_of_one) : "";
   if (unknown)
     gt_family_fault(L, request->family, "work", "is no table of what a thread does%s%s",
                     *unknown ? "; unknown field " : "", unknown);
@@ -111,7 +109,45 @@ void gt_family_read_work(lua_State *L, const gt_request *request, gt_work *work)
   work->registers = read_number(L, request, "registers", 1, NAN);
   work->shared_bytes = read_number(L, request, "shared_bytes", 0, 0);
   work->steps = read_number(L, request, "steps", 0, 0);
-  work->rereads = read_number(L, request, "rereads", 1, 1);
+  if (each) {
+    work->bytes = read_number(L, request, "bytes", 0, NAN);
+    work->cached_bytes = read_number(L, request, "cached_bytes", 0, NAN);
+  } else {
+    work->rereads = read_number(L, request, "rereads", 1, 1);
+  }
+}
+
+void gt_family_read_work(lua_State *L, const gt_request *request, gt_work *work) {
+  gt_variant variant = {0};
+  *work = (gt_work){0};
+  if (lua_getfield(L, GT_AT_FAMILY, "work") == LUA_TNIL) return;
+  gt_family_read_plan(L, request, &variant);
+  gt_request_call(L, request, "work", true, 1);
+  lua_Unsigned listed = lua_istable(L, -1) ? lua_rawlen(L, -1) : 0;
+  work->launch = variant.launches[0];
+  work->launches = variant.n_launches;
+  work->workspace_bytes = variant.workspace_per_outer;
+  work->each = listed > 0;
+  if (!work->each) {
+    read_launch_work(L, request, false, work);
+  } else if (listed != (lua_Unsigned)variant.n_launches) {
+    gt_family_fault(L, request->family, "work", "tells of %d launches, and there are %d", (int)listed,
+                    variant.n_launches);
+  } else {
+    gt_work list[GT_MAX_LAUNCHES] = {*work};
+    for (int i = 0; i < variant.n_launches; i++) {
+      lua_rawgeti(L, -1, i + 1);
+      read_launch_work(L, request, true, &list[i]);
+      list[i].launch = variant.launches[i];
+      list[i].each = true;
+      lua_pop(L, 1);
+    }
+    *work = list[0];
+    if (variant.n_launches > 1) { // allocated where nothing is raised any more
+      size_t bytes = (size_t)(variant.n_launches - 1) * sizeof *work;
+      work->rest = memcpy(gt_alloc(bytes), list + 1, bytes);
+    }
+  }
   work->known = true;
   lua_settop(L, GT_AT_TOP);
 }

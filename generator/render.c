@@ -133,23 +133,23 @@ static void write(lua_State *L, const char *text, size_t length) {
   gt_buffer_append(output, text, length);
 }
 
-// Writes the value at index 1; `what` is what messages call it.
-static void write_value(lua_State *L, const char *what) {
+// Writes the value at an index; `what` is what messages call it.
+static void write_value(lua_State *L, int index, const char *what) {
   char text[32];
   size_t length;
   const char *string;
   lua_Number number;
-  int type = lua_type(L, 1);
+  int type = lua_type(L, index);
   switch (type) {
   case LUA_TSTRING:
-    string = lua_tolstring(L, 1, &length);
+    string = lua_tolstring(L, index, &length);
     write(L, string, length);
     return;
   case LUA_TNUMBER:
-    number = lua_tonumber(L, 1);
-    if (!lua_isinteger(L, 1) && !(number == floor(number) && fabs(number) < 0x1p63))
+    number = lua_tonumber(L, index);
+    if (!lua_isinteger(L, index) && !(number == floor(number) && fabs(number) < 0x1p63))
       gt_script_raise(L, GT_TEMPLATE, "%s is %.9g, not an integer; write literal(x)", what, number);
-    lua_Integer integer = lua_isinteger(L, 1) ? lua_tointeger(L, 1) : (lua_Integer)number;
+    lua_Integer integer = lua_isinteger(L, index) ? lua_tointeger(L, index) : (lua_Integer)number;
     write(L, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)integer));
     return;
   case LUA_TNIL:
@@ -158,12 +158,12 @@ static void write_value(lua_State *L, const char *what) {
     return;
   case LUA_TBOOLEAN:
     gt_script_raise(L, GT_TEMPLATE, "%s is %s, not text or an integer", what,
-                    lua_toboolean(L, 1) ? "true" : "false");
+                    lua_toboolean(L, index) ? "true" : "false");
     return;
   default: // views have names of their own
     gt_script_raise(L, GT_TEMPLATE, "%s is a %s, not text or an integer", what,
-                    luaL_getmetafield(L, 1, "__name") == LUA_TSTRING ? lua_tostring(L, -1)
-                                                                     : luaL_typename(L, 1));
+                    luaL_getmetafield(L, index, "__name") == LUA_TSTRING ? lua_tostring(L, -1)
+                                                                         : luaL_typename(L, index));
   }
 }
 
@@ -177,13 +177,31 @@ static int write_text(lua_State *L) {
 static int write_expression(lua_State *L) {
   char what[128];
   snprintf(what, sizeof what, "$(%.100s)", luaL_checkstring(L, 2));
-  write_value(L, what);
+  write_value(L, 1, what);
   return 0;
 }
 
-static int emit(lua_State *L) {
-  write_value(L, "what emit is given");
+static void emit_line(lua_State *L, int index, const char *indent, size_t length) {
+  write(L, indent, length);
+  write_value(L, index, "what emit is given");
   write(L, "\n", 1);
+}
+
+// emit(line) or emit(lines [, indent]), lines being a list.
+static int emit(lua_State *L) {
+  size_t length;
+  const char *indent = luaL_optlstring(L, 2, "", &length);
+  lua_settop(L, 2);
+  if (lua_type(L, 1) != LUA_TTABLE) {
+    emit_line(L, 1, indent, length);
+    return 0;
+  }
+  lua_Integer count = luaL_len(L, 1);
+  for (lua_Integer i = 1; i <= count; i++) {
+    lua_geti(L, 1, i);
+    emit_line(L, 3, indent, length);
+    lua_settop(L, 2);
+  }
   return 0;
 }
 
@@ -210,6 +228,46 @@ static int literal(lua_State *L) {
   return 1;
 }
 
+// Runs the template at the index with the names of the table on top, which is taken off, and leaves what it
+// returns.
+static void run(lua_State *L, int chunk) {
+  chunk = lua_absindex(L, chunk);
+  gt_sandbox_make_environment(L);
+  gt_script_set_environment(L, chunk);
+  lua_pushvalue(L, chunk);
+  lua_pushcfunction(L, write_text);
+  lua_pushcfunction(L, write_expression);
+  lua_call(L, 2, 1);
+}
+
+// include(name): runs the part lib/name.kernel of the template, which has the template's names, and gives
+// what it returns. Upvalues: the names, and the parts that are running.
+static int include(lua_State *L) {
+  static const char compiled_key[] = "gathertune parts";
+  const char *name = luaL_checkstring(L, 1);
+  lua_settop(L, 1);
+  if (lua_getfield(L, lua_upvalueindex(2), name) != LUA_TNIL)
+    return gt_script_raise(L, GT_TEMPLATE, "part '%s' includes itself", name);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, compiled_key);
+  if (lua_getfield(L, 3, name) == LUA_TNIL) {
+    const char *file_name = lua_pushfstring(L, "lib/%s.kernel", name);
+    const gt_template_file *file = gt_templates_find(gt_script_of(L)->templates, file_name);
+    if (!file) return gt_script_raise(L, GT_TEMPLATE, "no part '%s' (%s)", name, file_name);
+    gt_template_compile(L, file);
+    lua_replace(L, 4);
+    lua_settop(L, 4);
+    lua_pushvalue(L, 4);
+    lua_setfield(L, 3, name);
+  }
+  lua_pushboolean(L, 1);
+  lua_setfield(L, lua_upvalueindex(2), name);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  run(L, 4);
+  lua_pushnil(L);
+  lua_setfield(L, lua_upvalueindex(2), name);
+  return 1;
+}
+
 void gt_template_run(lua_State *L, int chunk, bool double_arithmetic) {
   chunk = lua_absindex(L, chunk);
   lua_pushcfunction(L, emit);
@@ -217,16 +275,16 @@ void gt_template_run(lua_State *L, int chunk, bool double_arithmetic) {
   lua_pushstring(L, double_arithmetic ? "double" : "float");
   lua_pushcclosure(L, literal, 1);
   lua_setfield(L, -2, "literal");
-  gt_sandbox_make_environment(L);
-  gt_script_set_environment(L, chunk);
-  lua_pushvalue(L, chunk);
-  lua_pushcfunction(L, write_text);
-  lua_pushcfunction(L, write_expression);
-  lua_call(L, 2, 0);
+  lua_pushvalue(L, -1);
+  lua_newtable(L);
+  lua_pushcclosure(L, include, 2);
+  lua_setfield(L, -2, "include");
+  run(L, chunk);
+  lua_pop(L, 1);
 }
 
 bool gt_template_has_name(lua_State *L, const char *name) {
-  static const char *const names[] = {"p", "device", "c", "emit", "literal", "_text", "_value"};
+  static const char *const names[] = {"p", "device", "c", "emit", "literal", "include", "_text", "_value"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(name, names[i]) == 0) return true;
   return gt_sandbox_has(L, name);

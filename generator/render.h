@@ -16,8 +16,8 @@
 void gt_template_compile(lua_State *L, const gt_template_file *file);
 
 // Runs the chunk at index `chunk` and appends what it writes to the script's output. Its names are those of
-// the table on top, which is taken off, `emit` and `literal`, and those of the sandbox. Literals are double
-// by default for problems of double arithmetic.
+// the table on top, which is taken off, `emit`, `literal` and `include`, and those of the sandbox. Literals
+// are double by default for problems of double arithmetic.
 void gt_template_run(lua_State *L, int chunk, bool double_arithmetic);
 
 // Whether a template has that name already, so that a script cannot bind it.

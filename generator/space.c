@@ -79,7 +79,10 @@ gt_status gt_space_make_with_works(gt_generator *generator, const char *family, 
 }
 
 void gt_space_free(gt_space *space) {
-  for (size_t i = 0; i < space->count; i++) free(space->configurations[i]);
+  for (size_t i = 0; i < space->count; i++) {
+    free(space->configurations[i]);
+    if (space->works) free(space->works[i].rest);
+  }
   free(space->configurations);
   free(space->works);
   *space = (gt_space){0};

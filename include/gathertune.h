@@ -271,7 +271,8 @@ typedef struct {
 // stream       hipStream_t, CUstream (cudaStream_t) or cl_command_queue. NULL: the default stream of HIP and CUDA;
 //              OpenCL: the queue that the context was opened with, or its own.
 //
-// OpenCL: the addresses are of coarse-grained shared virtual memory (clSVMAlloc) of the queue's context.
+// OpenCL: the addresses are of coarse-grained shared virtual memory (clSVMAlloc) of the queue's context. clSVMAlloc aligns
+// by 128 bytes at most: where a workspace needs 256, allocate as many more and round its address up.
 //
 // It does not allocate, wait, lock or log (the driver may; on OpenCL, threads that execute one plan wait for each other
 // while its arguments are set), leaves the calling thread's current device as it is, and may be captured in a HIP or

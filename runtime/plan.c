@@ -168,15 +168,15 @@ static void tune(gathertune_context *context, const gt_problem *problem, bool de
 }
 
 // Why nothing came of a request: what was best, and what it lacked.
-static gt_status tell(const gathertune_context *context, const char *problem, gt_status status,
+static gt_status tell(const gathertune_context *context, const char *problem, bool deterministic, gt_status status,
                       const gt_error *first, const gt_error *passed, gt_error *error) {
   gt_error copy = *first; // *error may be the very same
   if (status == GT_NOT_FOUND && context->mode == GATHERTUNE_MODE_LOOKUP)
     return gt_fail(
         error, status,
-        "no cache has a code object for %s%s%.200s%s: run gathertune tune for it, or open the context with "
+        "no cache has a code object for %s%s%s%.200s%s: run gathertune tune for it, or open the context with "
         "GATHERTUNE_MODE_COMPILE or GATHERTUNE_MODE_TUNE",
-        problem, passed->status != GT_OK ? " (passed over: " : "",
+        problem, deterministic ? " whose results are the same bits in every run" : "", passed->status != GT_OK ? " (passed over: " : "",
         passed->status != GT_OK ? passed->text : "", passed->status != GT_OK ? ")" : "");
   return gt_fail(error, status, "%s: %.800s", problem, copy.text);
 }
@@ -216,7 +216,7 @@ gt_status gt_plan_make(gathertune_context *context, const gt_problem *problem, u
     if (first.status == GT_OK || (first.status == GT_NOT_FOUND && !over)) first = failure;
     // Without a program to run, or a device, the next answer fares no better.
     if (over || failure.status == GT_IO || failure.status == GT_DEVICE_LOST) {
-      tell(context, text, first.status, &first, &place.passed, error);
+      tell(context, text, options.deterministic, first.status, &first, &place.passed, error);
       break;
     }
   }

@@ -11,6 +11,7 @@
 --   order      of blocks, on GPUs of several chiplets (lib/amd)
 --   split      threads per sample in the kernel of grad_grid
 local amd = use "amd"
+local bin_work = use "bin_work"
 local bins = use "bins"
 local choose = use "choose"
 local grid_gradient = use "grid_gradient"
@@ -188,6 +189,64 @@ local function default(p, device)
   return choose.first_legal(list, constraints, p, device)
 end
 
+local function launches(c, p, device)
+  local list, samples = {}, sampling.samples(p)
+  local function add(kernel, block, items) list[#list + 1] = { kernel = kernel, block = block, blocks = { items, block } } end
+  local t = transposed(c, p)
+  if t.gradient_blocks + t.input_blocks > 0 then
+    list[1] = { kernel = "gt_transpose", block = tile(p).block, blocks = t.gradient_blocks + t.input_blocks }
+  end
+  if p.wants_grid then list[#list + 1] = grid_gradient.launch(p, c.block, c.split) end
+  if not p.wants_input then return list end
+  if c.binning == "fused" then
+    list[#list + 1] = { kernel = "gt_fused", block = c.block, blocks = c.parts }
+    return list
+  end
+  if c.binning == "image" then
+    list[#list + 1] = { kernel = "gt_bin", block = image_block(c, p, device), blocks = 1 }
+  else
+    -- Whatever runs before sets the counters to zero on the way.
+    if #list == 0 then add("gt_zero", step(device), ceil(bins.count(p), 4)) end
+    add("gt_count", step(device), samples)
+    list[#list + 1] = { kernel = "gt_scan", block = scan_parts(p, device).block, blocks = scan_parts(p, device).count }
+    add("gt_place", step(device), samples)
+    add("gt_order", step(device), bins.entries(p) + step(device) * crowd_blocks(p, device))
+  end
+  if pieces(p) > 0 then add("gt_pieces", c.block, pieces(p) * vectors(c, p)) end
+  if c.transpose == 1 then
+    local lanes = tile_channels(p) // c.channels
+    list[#list + 1] = { kernel = "gt_gather", block = c.block, blocks = ceil(columns(c, p), c.block // lanes) * transposed(c, p).channel_tiles }
+  else
+    add("gt_gather", c.block, columns(c, p) * vectors(c, p))
+  end
+  return list
+end
+
+-- The names of the template.
+local function names(c, p, device)
+  local at, t = layout(c, p), tile(p)
+  -- Of a transposed gather: columns of pixels of a block.
+  local tile_columns = c.transpose == 1 and c.block * c.channels // t.channels or 0
+  return {
+    sampling = sampling, bins = bins, vector = vector, mapping = use "mapping", grid_gradient = grid_gradient, ceil = ceil,
+    number = amd.block(c, device), step = step(device),
+    -- Sizes of an image.
+    real = sampling.real(p), samples = sampling.samples(p), pixels = sampling.pixels(p), height = p.axes[2].n_in, width = p.axes[3].n_in,
+    keys = bins.keys(p), entries = bins.entries(p), corners = bins.corners(p), values = bins.values(p), count = bins.count(p),
+    -- Where things lie. The C declaration of a pointer to part `name` of the workspace of image o:
+    at = at, pitch = sampling.pitch(p), last = p.layout == "nhwc" or p.channels == 1,
+    declare = function(type, name)
+      return ("GT_GLOBAL %s *%s = (GT_GLOBAL %s *)((GT_GLOBAL char *)workspace + o * %du + %du);"):format(type, name, type, at.bytes, at[name])
+    end,
+    -- Work of a launch, and of a block and a thread of it.
+    tile = t, transposed = transposed(c, p), transposes_input = transposes_input(c, p),
+    crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p, device), dense = bins.entries(p) // bins.count(p) >= 8,
+    scan = scan_parts(p, device), image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device),
+    piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), fused = c.binning == "fused",
+    n = c.channels, columns = columns(c, p), tile_columns = tile_columns, tile_pixels = tile_columns * c.rows,
+  }
+end
+
 return {
   role = "candidate",
   form = "grid",
@@ -218,48 +277,15 @@ return {
 
   default = default,
 
-  launches = function(c, p, device)
-    local list, samples = {}, sampling.samples(p)
-    local function add(kernel, block, items) list[#list + 1] = { kernel = kernel, block = block, blocks = { items, block } } end
-    local t = transposed(c, p)
-    if t.gradient_blocks + t.input_blocks > 0 then
-      list[1] = { kernel = "gt_transpose", block = tile(p).block, blocks = t.gradient_blocks + t.input_blocks }
-    end
-    if p.wants_grid then list[#list + 1] = grid_gradient.launch(p, c.block, c.split) end
-    if not p.wants_input then return list end
-    if c.binning == "fused" then
-      list[#list + 1] = { kernel = "gt_fused", block = c.block, blocks = c.parts }
-      return list
-    end
-    if c.binning == "image" then
-      list[#list + 1] = { kernel = "gt_bin", block = image_block(c, p, device), blocks = 1 }
-    else
-      -- Whatever runs before sets the counters to zero on the way.
-      if #list == 0 then add("gt_zero", step(device), ceil(bins.count(p), 4)) end
-      add("gt_count", step(device), samples)
-      list[#list + 1] = { kernel = "gt_scan", block = scan_parts(p, device).block, blocks = scan_parts(p, device).count }
-      add("gt_place", step(device), samples)
-      add("gt_order", step(device), bins.entries(p) + step(device) * crowd_blocks(p, device))
-    end
-    if pieces(p) > 0 then add("gt_pieces", c.block, pieces(p) * vectors(c, p)) end
-    if c.transpose == 1 then
-      local lanes = tile_channels(p) // c.channels
-      list[#list + 1] = { kernel = "gt_gather", block = c.block, blocks = ceil(columns(c, p), c.block // lanes) * transposed(c, p).channel_tiles }
-    else
-      add("gt_gather", c.block, columns(c, p) * vectors(c, p))
-    end
-    return list
-  end,
+  launches = launches,
 
   workspace = function(c, p) return 0, layout(c, p).bytes end,
 
-  bindings = function(c, p, device)
-    return {
-      sampling = sampling, bins = bins, number = amd.block(c, device), vector = vector, mapping = use "mapping", grid_gradient = grid_gradient,
-      at = layout(c, p), piece = piece(p), pieces = pieces(p), vectors = vectors(c, p), pitch = sampling.pitch(p), tile = tile(p), step = step(device),
-      transposed = transposed(c, p), transposes_input = transposes_input(c, p),
-      crowded = crowded, most_crowded = most_crowded(p), crowd_blocks = crowd_blocks(p, device), dense = bins.entries(p) // bins.count(p) >= 8, scan = scan_parts(p, device),
-      image_block = image_block(c, p, device), bins_per_thread = bins_per_thread(c, p, device), ceil = ceil,
-    }
+  work = function(c, p, device)
+    local works, list = bin_work(c, p, names(c, p, device)), {}
+    for i, launch in ipairs(launches(c, p, device)) do list[i] = works[launch.kernel] end
+    return list
   end,
+
+  bindings = names,
 }

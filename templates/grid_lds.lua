@@ -142,6 +142,23 @@ return {
     return list
   end,
 
+  work = function(c, p)
+    local list, samples, b, o = {}, sampling.samples(p), p.dtype_bytes, order(c, p)
+    if p.wants_grid then list[1] = grid_gradient.work(p, c.split, c.flight) end
+    local items, own = c.images * samples, c.channels // lanes(c, p)
+    local turns = ceil(items, o and o.chunk or c.block // lanes(c, p))
+    local parts = p.channels // c.channels
+    list[#list + 1] = {
+      -- Positions, then gradients; of ordered sums with barriers between the steps of a chunk.
+      loads = turns * (1 + own), flight = (1 + own) / 2, load_bytes = b * width(c, p),
+      operations = turns * (o and 150 + 30 * own or 80 + 48 * own) + ceil(sums(c, p), c.block) * 4,
+      registers = 32 + 4 * own, shared_bytes = shared_bytes(c, p), steps = 2 + (o and turns or 0),
+      bytes = p.channels * b * (samples + sampling.pixels(p)) + 2 * b * samples,
+      cached_bytes = c.bands * samples * (p.channels + 2 * parts) * b,
+    }
+    return list
+  end,
+
   bindings = function(c, p)
     return { sampling = sampling, vector = vector, grid_gradient = grid_gradient, rows = rows(c, p), sums = sums(c, p), v = width(c, p), lanes = lanes(c, p), order = order(c, p) }
   end,

@@ -129,6 +129,24 @@ return {
     return list
   end,
 
+  -- Of images with samples that are too far, as three of the four classes of positions have them.
+  work = function(c, p, device)
+    local list, samples, pixels, b = {}, sampling.samples(p), sampling.pixels(p), p.dtype_bytes
+    if p.wants_grid then list[1] = grid_gradient.work(p, c.split, 2) end
+    local w, turns = windows(p, c.radius), ceil(samples, step(device))
+    local looked = w.Y.width * w.X.width
+    if checks(c, p) then
+      list[#list + 1] = { loads = far_samples // step(device), flight = 1, load_bytes = 2 * b, operations = 200, registers = 32, steps = 4,
+        bytes = 2 * b * samples, cached_bytes = 2 * b * samples }
+      list[#list + 1] = { loads = 16 * turns, flight = 1, load_bytes = 8, operations = 500 * turns, registers = 32, shared_bytes = 4096, steps = 16 * turns,
+        bytes = 32 * samples, cached_bytes = 256 * samples }
+      looked = 4 * samples / pixels + math.log(samples + 1, 2) -- its own, after a search for where they begin
+    end
+    list[#list + 1] = { loads = looked + 1, flight = 1, load_bytes = 2 * b, operations = 40 + looked * 40, registers = 32 + 2 * c.channels,
+      bytes = p.channels * b * (samples + pixels), cached_bytes = pixels * (p.channels // c.channels) * looked * 8 * b }
+    return list
+  end,
+
   workspace = function(c, p) return 0, checks(c, p) and layout(p).bytes or 0 end,
 
   bindings = function(c, p, device)

@@ -339,10 +339,28 @@ return {
 
   bindings = function(c, p, device)
     local m = plan_of(c, p, device)
-    return { m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, ceil = ceil, banks = banks,
-      intervals = intervals, deep = axes.deep(p),
+    local split = m.put.layout.split > 1
+    return {
+      m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, banks = banks, intervals = intervals, axes = axes, ceil = ceil,
+      n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, n_way = m.n_way, way_out = p.axes[m.along].n_out, taps = m.way.taps,
+      -- Elements between neighbours along the way, in grad_output and in grad_input (or the workspace), of which an outer index has so many.
+      out_step = m.plane_deep and p.plane_stride or p.row_stride, in_step = m.plane_deep and p.axes[2].n_in * p.axes[3].n_in or p.axes[3].n_in,
+      in_slice = m.after and p.axes[2].n_in * p.axes[3].n_in or p.in_slice,
+      -- Outputs of a load; whether the words of a row lie elsewhere than in order, and how many of a thread's are written as one vector.
+      per_load = c.v, put_scattered = split, per_put = split and 1 or math.min(c.v, 16 // m.word),
+      shared = device.target == "opencl" and "GT_SHARED " or "", words = { "x", "y", "z", "w" },
+      -- Windows are read in vectors of m.vector words, from the last multiple of that at or before them on: so many words ahead.
+      window_ahead = m.tx.starts and 0 or (m.tx.offset + m.pad) % m.vector,
+      -- The height of the plane, where it is summed together with the width.
+      ty = not m.turns and m.ty or false,
+      -- Adds to a sum of inputs along the width or the height. What does not count is left out, or found by the sum that it makes no number.
+      add = function(entry, ...)
+        if not m.optimistic then return tiling.add(entry, ...) end
+        local type, sum, weight, value = ...
+        return ("%s = gt_fma_%s(%s, %s, %s);"):format(sum, type, weight, value, sum)
+      end,
       store_elements = m.after and 1 or vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
-      depth_block = depth_block(device), axes = axes,
-      depth = m.after and depth_tiling(p) or nil }
+      depth_block = depth_block(device), depth = m.after and depth_tiling(p) or nil,
+    }
   end,
 }

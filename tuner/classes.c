@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "tuner/choose.h"
 #include "tuner/keep.h"
 #include "tuner/try.h"
@@ -82,6 +83,26 @@ static void add_counts(gt_tuned *all, const gt_tuned *one) {
   all->noisy = all->noisy || one->noisy;
 }
 
+// What is told of a class goes to the caller as of one of several.
+typedef struct {
+  void (*progress)(void *context, const gt_tune_progress *);
+  void *context;
+  size_t class; // from 1
+  double begin; // of the first one, in seconds
+} telling;
+
+static void tell(void *context, const gt_tune_progress *of_class) {
+  const telling *t = context;
+  gt_tune_progress now = *of_class;
+  now.class = t->class;
+  now.classes = GT_CLASSES;
+  if (now.seconds_left >= 0) { // the classes to come take as long as those before and this one
+    double so_far = gt_seconds() - t->begin + now.seconds_left;
+    now.seconds_left += so_far / (double)t->class * (double)(GT_CLASSES - t->class);
+  }
+  t->progress(t->context, &now);
+}
+
 gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
                           const gt_tune_options *options, void (*progress)(void *context, const gt_tune_progress *),
                           void *context, gt_tuned *tuned, gt_error *error) {
@@ -91,15 +112,16 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     return GT_OK;
   }
   contest c = {.generator = generator, .workshop = workshop, .cache = cache, .timing = &options->timing};
-  double default_us[GT_CLASSES], untuned_us[GT_CLASSES], stream_us[GT_CLASSES], regret = 0;
+  double default_us[GT_CLASSES], stream_us[GT_CLASSES], regret = 0;
+  telling t = {.progress = progress, .context = context, .begin = gt_seconds()};
   gt_status status = GT_OK;
   for (int k = 0; k < GT_CLASSES && status == GT_OK; k++) {
     gt_tuned one;
+    t.class = (size_t)k + 1;
     c.problems[k] = *problem;
     c.problems[k].sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + k);
-    status = gt_tune(generator, workshop, cache, &c.problems[k], options, progress, context, &one, error);
+    status = gt_tune(generator, workshop, cache, &c.problems[k], options, progress ? tell : NULL, &t, &one, error);
     default_us[k] = one.default_us;
-    untuned_us[k] = one.untuned_us;
     if (one.untuned && !tuned->untuned) tuned->untuned = gt_strdup(one.untuned); // the same of every class
     stream_us[k] = one.stream_us;
     add_counts(tuned, &one);
@@ -107,6 +129,7 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     if (one.configuration) add_runner(&c, one.configuration);
     for (size_t i = 0; i < one.n_ties; i++) add_runner(&c, one.ties[i].configuration);
     if (one.repeating) add_runner(&c, one.repeating); // one whose results repeat may be asked for
+    if (one.untuned) add_runner(&c, one.untuned); // good for many, though the best of none
     gt_tuned_free(&one);
   }
   if (status == GT_OK) status = time_runners(&c, error);
@@ -120,7 +143,8 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
     tuned->best_us = gt_time_everywhere(c.us[winner], GT_CLASSES);
     tuned->best_spread_us = gt_time_everywhere(c.spread_us[winner], GT_CLASSES);
     tuned->default_us = gt_time_everywhere(default_us, GT_CLASSES);
-    tuned->untuned_us = gt_time_everywhere(untuned_us, GT_CLASSES);
+    for (size_t i = 0; i < c.count && tuned->untuned; i++)
+      if (strcmp(c.configurations[i], tuned->untuned) == 0) tuned->untuned_us = gt_time_everywhere(c.us[i], GT_CLASSES);
     tuned->stream_us = gt_time_everywhere(stream_us, GT_CLASSES);
     if (!tuned->note)
       tuned->note = gt_print("at most %.2f times the best of a class of grids; times are means over the classes", regret);

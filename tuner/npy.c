@@ -1,6 +1,7 @@
 #include "tuner/npy.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +9,31 @@
 
 #define MAGIC "\x93NUMPY"
 #define MOST_HEADER 65536
+#define MOST_START (12 + MOST_HEADER) // of a file, before the numbers
 #define MOST_ELEMENTS ((int64_t)1 << 40)
 
 static gt_status bad(const char *name, const char *what, gt_error *error) {
   return gt_fail(error, GT_USAGE, "%s: %s", name, what);
+}
+
+// As NumPy prints it: (2, 7, 10, 2), (3,).
+static void print_shape(gt_buffer *text, int dimensions, const int64_t *shape) {
+  gt_buffer_print(text, "(");
+  for (int i = 0; i < dimensions; i++)
+    gt_buffer_print(text, "%s%lld", i ? ", " : "", (long long)shape[i]);
+  gt_buffer_print(text, dimensions == 1 ? ",)" : ")");
+}
+
+static gt_status check_shape(const char *name, const gt_npy *array, int dimensions, const int64_t *shape, gt_error *error) {
+  if (!shape || (array->dimensions == dimensions && memcmp(array->shape, shape, (size_t)dimensions * sizeof *shape) == 0))
+    return GT_OK;
+  gt_buffer has = {0}, wanted = {0};
+  print_shape(&has, array->dimensions, array->shape);
+  print_shape(&wanted, dimensions, shape);
+  gt_fail(error, GT_USAGE, "%s: its shape is %s, and should be %s", name, has.data, wanted.data);
+  gt_buffer_free(&has);
+  gt_buffer_free(&wanted);
+  return GT_USAGE;
 }
 
 // Where the value of a key of the header's dictionary starts, or NULL.
@@ -52,22 +74,31 @@ static bool parse_shape(const char *at, gt_npy *array) {
 }
 
 static gt_status parse_header(const char *name, const char *header, gt_npy *array, gt_dtype *dtype, gt_error *error) {
-  const char *descr = value_of(header, "'descr'");
+  const char *descr = value_of(header, "'descr'"), *order = value_of(header, "'fortran_order'");
   size_t type = 0, count = sizeof types / sizeof types[0];
   while (type < count && !starts_with(descr, types[type].descr)) type++;
-  if (type == count) return bad(name, "its numbers should be little-endian float16, float32 or float64", error);
+  if (type == count) {
+    // Up to the end of the item (of a structure, of its first field) or what cannot be shown.
+    int length = 0;
+    while (descr && descr[length] > ' ' && descr[length] < 127 && descr[length] != ',' && descr[length] != '}') length++;
+    return gt_fail(error, GT_USAGE, "%s: its numbers are %.*s, and should be little-endian float16, float32 or float64 ('<f4')", name,
+                   !length ? 10 : length < 40 ? length : 40, length ? descr : "of no type");
+  }
   *dtype = types[type].dtype;
-  if (!starts_with(value_of(header, "'fortran_order'"), "False"))
-    return bad(name, "its array should be in C order", error);
+  if (!starts_with(order, "False"))
+    return bad(name, starts_with(order, "True") ? "its array is in Fortran order, and should be in C order"
+                                                : "its header does not say 'fortran_order': False", error);
   if (!parse_shape(value_of(header, "'shape'"), array)) return bad(name, "its shape cannot be read", error);
   return GT_OK;
 }
 
-gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, gt_npy *array, gt_error *error) {
+gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, int dimensions, const int64_t *shape, gt_npy *array,
+                       gt_error *error) {
   const unsigned char *at = bytes;
   *array = (gt_npy){0};
-  if (size < 10 || memcmp(at, MAGIC, 6) != 0 || (at[6] != 1 && at[6] != 2 && at[6] != 3))
-    return bad(name, "not a .npy file", error);
+  if (size < 10 || memcmp(at, MAGIC, 6) != 0) return bad(name, "not a .npy file", error);
+  if (at[6] < 1 || at[6] > 3)
+    return gt_fail(error, GT_USAGE, "%s: a .npy file of version %d.%d; known are 1 to 3", name, at[6], at[7]);
   size_t start = at[6] == 1 ? 10 : 12;
   size_t length = (size_t)at[8] | (size_t)at[9] << 8;
   if (start == 12 && size >= 12) length |= (size_t)at[10] << 16 | (size_t)at[11] << 24;
@@ -77,6 +108,7 @@ gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, gt_npy 
   gt_dtype dtype = GT_F32;
   gt_status status = parse_header(name, header, array, &dtype, error);
   free(header);
+  if (status == GT_OK) status = check_shape(name, array, dimensions, shape, error);
   if (status != GT_OK) return status;
 
   size_t elements = 1, left = size - start - length;
@@ -90,12 +122,20 @@ gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, gt_npy 
   return GT_OK;
 }
 
-gt_status gt_npy_read(const char *path, gt_npy *array, gt_error *error) {
+gt_status gt_npy_read(const char *path, int dimensions, const int64_t *shape, gt_npy *array, gt_error *error) {
   gt_buffer bytes = {0};
+  char block[65536];
   *array = (gt_npy){0};
-  errno = 0;
-  if (!gt_buffer_read_file(&bytes, path)) return gt_fail(error, GT_USAGE, "cannot read %s: %s", path, strerror(errno));
-  gt_status status = gt_npy_parse(path, bytes.data, bytes.length, array, error);
+  size_t elements = 1, got;
+  for (int i = 0; i < dimensions; i++) elements *= (size_t)shape[i];
+  const size_t most = MOST_START + elements * sizeof(double);
+  FILE *file = fopen(path, "rb");
+  if (!file) return gt_fail(error, GT_USAGE, "cannot read %s: %s", path, strerror(errno));
+  while (bytes.length < most && (got = fread(block, 1, sizeof block, file)) > 0) gt_buffer_append(&bytes, block, got);
+  gt_status status = ferror(file) ? gt_fail(error, GT_USAGE, "cannot read %s: %s", path, strerror(errno)) : GT_OK;
+  fclose(file);
+  gt_buffer_append(&bytes, "", 0); // an empty file is an empty string, not NULL
+  if (status == GT_OK) status = gt_npy_parse(path, bytes.data, bytes.length, dimensions, shape, array, error);
   gt_buffer_free(&bytes);
   return status;
 }

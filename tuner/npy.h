@@ -18,12 +18,14 @@ typedef struct {
   double *values;
 } gt_npy;
 
-// GT_USAGE, with the file's name and what is wrong, for what is no .npy file of float16, float32 or float64 numbers,
-// little-endian and in C order, in up to 8 dimensions. To be freed with gt_npy_free.
-gt_status gt_npy_read(const char *path, gt_npy *array, gt_error *error);
+// Reads an array of `dimensions` sizes, `shape`. GT_USAGE, with the file's name, what it has and what it should have, for what is no .npy file
+// of float16, float32 or float64 numbers, little-endian and in C order, or has another shape. What lies behind the numbers is not looked at, so
+// that a pipe may be read. To be freed with gt_npy_free.
+gt_status gt_npy_read(const char *path, int dimensions, const int64_t *shape, gt_npy *array, gt_error *error);
 
-// The same of a file's bytes; `name` is for messages.
-gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, gt_npy *array, gt_error *error);
+// The same of a file's bytes; `name` is for messages. `shape` NULL: any, of up to 8 dimensions.
+gt_status gt_npy_parse(const char *name, const void *bytes, size_t size, int dimensions, const int64_t *shape, gt_npy *array,
+                       gt_error *error);
 // Appends the file of an array of f16, f32 or f64 elements in storage form.
 void gt_npy_print(gt_buffer *file, gt_dtype dtype, int dimensions, const int64_t *shape, const void *elements);
 

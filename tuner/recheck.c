@@ -6,6 +6,7 @@
 
 #include "generator/default.h"
 #include "tuner/choose.h"
+#include "tuner/positions.h"
 #include "tuner/timing.h"
 
 // What a recheck runs.
@@ -69,6 +70,57 @@ static gt_status measure(gt_workshop *workshop, runners *r, const gt_timing_opti
   return status;
 }
 
+static gt_status measure_problem(gt_workshop *workshop, const gt_problem *problem, runners *r,
+                                 const gt_timing_options *timing, gt_recheck *recheck, gt_error *error) {
+  gt_status status = gt_workshop_problem(workshop, problem, r->variants[1].source ? &r->variants[1] : NULL, error);
+  return status == GT_OK ? measure(workshop, r, timing, recheck, error) : status;
+}
+
+// The geometric mean of a time over the classes; 0: one has none.
+static double mean(const gt_recheck *classes, double (*time)(const gt_recheck *)) {
+  double us[GT_CLASSES];
+  for (int k = 0; k < GT_CLASSES; k++) us[k] = time(&classes[k]);
+  return gt_time_everywhere(us, GT_CLASSES);
+}
+static double median_of(const gt_recheck *r) { return r->trial.median_us; }
+static double spread_of(const gt_recheck *r) { return r->trial.spread_us; }
+static double default_of(const gt_recheck *r) { return r->default_us; }
+
+// Of a problem that was tuned for all classes of positions, whose times are geometric means over them (tuner/classes.h):
+// the same, sample by sample. The first class that fails is the result.
+static gt_status measure_classes(gt_workshop *workshop, const gt_problem *problem, runners *r,
+                                 const gt_timing_options *timing, gt_recheck *recheck, gt_error *error) {
+  gt_recheck classes[GT_CLASSES] = {{.default_us = 0}};
+  gt_status status = GT_OK;
+  int measured = 0;
+  while (status == GT_OK && measured < GT_CLASSES) {
+    gt_problem one = *problem;
+    one.sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + measured);
+    status = measure_problem(workshop, &one, r, timing, &classes[measured++], error);
+    if (status == GT_OK && classes[measured - 1].trial.outcome != GT_OUTCOME_OK) break;
+  }
+  gt_recheck *last = &classes[measured - 1];
+  if (status == GT_OK && last->trial.outcome == GT_OUTCOME_OK) {
+    gt_trial *trial = &last->trial;
+    for (int k = 0; k < GT_CLASSES; k++) {
+      if (classes[k].trial.n_samples < trial->n_samples) trial->n_samples = classes[k].trial.n_samples;
+      trial->noisy = trial->noisy || classes[k].trial.noisy;
+    }
+    for (size_t i = 0; i < trial->n_samples; i++) {
+      double us[GT_CLASSES];
+      for (int k = 0; k < GT_CLASSES; k++) us[k] = classes[k].trial.samples_us[i];
+      trial->samples_us[i] = gt_time_everywhere(us, GT_CLASSES);
+    }
+    double median = mean(classes, median_of), spread = mean(classes, spread_of), standard = mean(classes, default_of);
+    trial->median_us = median;
+    trial->spread_us = spread;
+    last->default_us = standard;
+  }
+  for (int k = 0; k + 1 < measured; k++) gt_trial_free(&classes[k].trial);
+  *recheck = *last;
+  return status;
+}
+
 gt_status gt_recheck_winner(gt_generator *generator, gt_workshop *workshop, gt_cache *cache,
                             const gt_problem *problem, const gt_timing_options *timing, gt_recheck *recheck,
                             gt_error *error) {
@@ -79,8 +131,7 @@ gt_status gt_recheck_winner(gt_generator *generator, gt_workshop *workshop, gt_c
   if (status == GT_OK) status = take_winner(generator, workshop, problem, &r, error);
   if (status == GT_OK) status = take_default(generator, workshop, problem, &r, error);
   if (status == GT_OK)
-    status = gt_workshop_problem(workshop, problem, r.variants[1].source ? &r.variants[1] : NULL, error);
-  if (status == GT_OK) status = measure(workshop, &r, timing, recheck, error);
+    status = (gt_has_classes(problem) ? measure_classes : measure_problem)(workshop, problem, &r, timing, recheck, error);
   if (status == GT_OK) {
     recheck->stored_us = r.winner.median_us;
     recheck->stored_default_us = r.winner.default_us;
@@ -104,6 +155,6 @@ gt_drift gt_recheck_drift(const gt_recheck *recheck) {
 }
 
 const char *gt_drift_name(gt_drift drift) {
-  static const char *const names[] = {"steady", "faster", "slower", "slower than direct", "failed"};
+  static const char *const names[] = {"steady", "faster", "slower", "slower than plain", "failed"};
   return names[drift];
 }

@@ -8,7 +8,8 @@
 
 // Checks the stored winner's kernels, times them interleaved with the default's, and keeps that in the cache
 // as a recheck; the winner and its times stay as they are. What is run is the stored code object where the
-// winner's template has changed since. The caller frees recheck->trial. GT_NOT_FOUND when there is no winner.
+// winner's template has changed since. A problem that was tuned for classes of positions is timed on each, and its times
+// are geometric means over them. The caller frees recheck->trial. GT_NOT_FOUND when there is no winner.
 gt_status gt_recheck_winner(gt_generator *generator, gt_workshop *workshop, gt_cache *cache,
                             const gt_problem *problem, const gt_timing_options *timing, gt_recheck *recheck,
                             gt_error *error);
@@ -17,10 +18,10 @@ typedef enum {
   GT_DRIFT_NONE,   // within 3 %, or within the noise
   GT_DRIFT_FASTER, // than it was
   GT_DRIFT_SLOWER,
-  GT_DRIFT_LOST,   // slower than the default beside it: to be tuned again
+  GT_DRIFT_LOST,   // slower than the plain family beside it: to be tuned again
   GT_DRIFT_FAILED, // no right result any more
 } gt_drift;
 gt_drift gt_recheck_drift(const gt_recheck *recheck);
-const char *gt_drift_name(gt_drift drift); // "steady", "faster", "slower", "slower than direct", "failed"
+const char *gt_drift_name(gt_drift drift); // "steady", "faster", "slower", "slower than plain", "failed"
 
 #endif

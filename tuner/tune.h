@@ -20,6 +20,7 @@ void gt_tune_defaults(gt_tune_options *options);
 // What a tuning run tells while it runs. All pointers are valid during the call only.
 typedef struct {
   const gt_problem *problem;
+  size_t class, classes; // which class of positions it is, from 1, of those that are tuned one after the other; 0: of none
   size_t done, total;   // trials of this problem
   size_t failed;        // of those done
   size_t rejected;      // of those done: right, but given up as too slow before their time was steady
@@ -28,7 +29,7 @@ typedef struct {
   bool cached;          // the last trial came from the cache
   const char *best;     // configuration, NULL while there is none
   double best_us, default_us, stream_us;
-  double seconds_left; // estimate, < 0 unknown
+  double seconds_left; // estimate, further classes included, < 0 unknown
   double device_busy;  // share of the time so far in which the device had work, < 0 before this run's first trial
 } gt_tune_progress;
 
@@ -37,7 +38,8 @@ typedef struct {
   char *configuration; // winner, NULL for an empty problem or when nothing was right
   double best_us, best_spread_us, default_us, stream_us;
   // What a program gets that looks up a problem of which nothing is tuned: the default by rule. Its time is 0, and
-  // the text NULL, when it was not timed. Never less than best_us: the winner is the faster of them in a final.
+  // the text NULL, when it was not timed. Never less than best_us: the winner is the faster of them in a final. (Of a problem that is tuned for
+  // classes of positions it may be: there the largest regret decides, not the mean time.)
   char *untuned;
   double untuned_us;
   bool noisy;   // the winner's samples were not steady

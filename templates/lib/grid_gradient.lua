@@ -29,6 +29,27 @@ function gradient.launch(p, block, split)
   return { kernel = "gt_grad_grid", block = block, blocks = { sampling.samples(p) * split, block } }
 end
 
+-- What a thread of the launch does (docs/templates.md). `rows`: whether images were transposed, and `gradients`, whether grad_output was too.
+function gradient.work(p, split, flight, rows, gradients)
+  local samples, b = sampling.samples(p), p.dtype_bytes
+  if p.interpolation == "nearest" then
+    return { loads = 1, load_bytes = 2 * b, flight = 1, operations = 4, registers = 16, bytes = 2 * b * samples, cached_bytes = 2 * b * samples }
+  end
+  local steps, v, across = gradient.steps(p, rows), width(p, rows), sampling.taps(p)
+  flight = math.min(flight, math.ceil(steps / split))
+  local taps, turns = across * across, math.ceil(steps / (split * flight))
+  -- Of channels-first images the taps of a row are beside each other; else vectors of channels, of which one thread reads whole sectors one by one.
+  local row = rows or p.layout == "nhwc"
+  local image = row and taps * steps * math.max(v * b, split == 1 and 32 or 0) or across * steps * (32 + (across - 1) * b)
+  local touched = p.channels * b * math.min(sampling.pixels(p), taps * samples)
+  return {
+    loads = (turns + 1) * flight * (taps + 1), flight = flight * (taps + 1), load_bytes = v * b, -- a turn more for the position
+    operations = 60 + turns * flight * taps * (4 + 4 * v), registers = 32 + flight * (taps + 1) * math.max(1, v * b // 4),
+    shared_bytes = 0, steps = split > 1 and 2 or 0,
+    bytes = p.channels * b * samples + touched + 4 * b * samples, cached_bytes = samples * (image + p.channels * b + 4 * b),
+  }
+end
+
 local function index_type(p, rows)
   local padded = rows and sampling.pitch(p) * math.max(sampling.samples(p), sampling.pixels(p)) or 0
   return math.max(p.in_slice, p.out_slice, padded) < 1 << 31 and "gt_i32" or "gt_i64"

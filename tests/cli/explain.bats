@@ -77,3 +77,28 @@ tune_recorded() {
   works
   said "its trials are not in this cache"
 }
+
+@test "explain tells the times on every class of positions of a problem that was tuned for all" {
+  device_script gpu.json <<<'{"hashed": [50, 200]}'
+  gathertune tune "$SAMPLER" --device recorded:gpu.json --budget 6 >/dev/null 2>&1
+  gt explain "$SAMPLER"
+  works
+  said "its largest regret is the least: 1.00 times the fastest, on identity positions"
+  for class in identity smooth random contended; do [[ $output =~ $'\n'"$class "[^$'\n']*"1.00  grid_" ]] || { show; return 1; }; done
+  gt explain "$SAMPLER" --json
+  json '.trials == [] and (.classes | map(.positions) == ["identity", "smooth", "random", "contended"])'
+  json '.configuration as $c | .median_us as $us | .classes | all(.best == $c and .median_us == $us and .best_us == $us)'
+  gt explain "$SAMPLER,grid=smooth" --json
+  json '.classes == null and (.trials | length > 2)'
+  # Of a file: no trial is kept.
+  python3 - <<'PYTHON'
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 7, 8, 2), }"
+header += " " * (63 - (10 + len(header)) % 64) + "\n"
+open("positions.npy", "wb").write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(2 * 7 * 8 * 2 * 4))
+PYTHON
+  rm cache.db
+  gathertune tune "$SAMPLER" --device "$DEVICE" --budget 1 $SHORT --grid-file positions.npy >/dev/null 2>&1
+  gt explain "$SAMPLER"
+  works
+  said "or tuned with the positions of a file"
+}

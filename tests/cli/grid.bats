@@ -57,8 +57,27 @@ right() {
   json '.winners | length == 5'
   gt lookup "$G" --device "$DEVICE" --json
   json '.plan == "exact"'
+  # What is got untuned is timed as the winner is, from the same trials.
+  gt tune "${G/c=3/c=2}" --device "$DEVICE" --families grid_bin --budget 2 $SHORT --json
+  works
+  json '.problems[0] | .untuned_us > 0 and (.untuned != .configuration or .untuned_us == .best_us)'
+  gt list --trials "${G/c=3/c=2}" --device "$DEVICE"
+  said "no trials"
+  said "by classes of positions"
   gt tune "$G" --device "$DEVICE" --budget 2 $SHORT --json # nothing is left to do
   json '.problems[0] | .compiled == 0 and .cached == .tried'
+}
+
+@test "progress tells which class is being tuned, and begins anew with each" {
+  printf '{"default_us": 50}' >gpu.json
+  gt tune "$G" --device recorded:gpu.json --families grid_lds --budget 3
+  works
+  local class number=0
+  for class in identity smooth random contended; do
+    number=$((number + 1))
+    complained "problem 1/1, $class ($number/4), trial 1/"
+    [[ $stderr =~ "$class ($number/4), trial "([0-9]+)/([0-9]+)(, [0-9.]+ s left)?", best 100" ]] || { show; return 1; }
+  done
 }
 
 @test "a class is tuned alone" {
@@ -81,9 +100,11 @@ right() {
 @test "a grid of another shape, of another operator or of no file is refused in one line" {
   positions 2 4 6 0.0
   gt tune "$G" --device "$DEVICE" --grid-file positions.npy
-  fails_with 2 "positions.npy" "(2, 4, 7, 2)"
+  fails_with 2 "positions.npy" "is (2, 4, 6, 2), and should be (2, 4, 7, 2)"
   gt tune "$P" --device "$DEVICE" --grid-file positions.npy
   fails_with 2 "--grid-file" "grid_sampler_2d_backward"
+  gt tune "$G" --device "$DEVICE" --grid-file /dev/zero # which has no end
+  fails_with 2 "not a .npy file"
   gt tune "$G" --device "$DEVICE" --grid-file nothing.npy
   fails_with 2 "nothing.npy"
   [ ! -e cache.db ]

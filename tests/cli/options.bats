@@ -31,6 +31,17 @@ load helpers
   done
 }
 
+@test "what help says of an option stands in one column" {
+  local commands
+  mapfile -t commands < <(gathertune --help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+  [ "${#commands[@]}" -ge 13 ]
+  for command in "${commands[@]}"; do
+    gt "$command" --help
+    works
+    ! grep -E '^ {31}' <<<"$output" || { echo "of $command"; return 1; }
+  done
+}
+
 @test "the commands that take a problem state its grammar and the operators" {
   for command in tune lookup generate list; do
     gt "$command" --help

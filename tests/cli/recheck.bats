@@ -36,7 +36,7 @@ tuned() {
   device_script gpu.json <<<'{"default_us": 100, "rules": [{"match": "taps:", "us": 150}]}'
   gt tune --recheck --device recorded:gpu.json --json
   works
-  json '.rechecks[0].verdict == "slower than direct"'
+  json '.rechecks[0].verdict == "slower than plain"'
 }
 
 @test "--recheck of a winner that is not right any more fails, and says so" {
@@ -68,4 +68,24 @@ tuned() {
     gt tune --recheck "$P" --device recorded:gpu.json $option
     fails_with 2 "--recheck"
   done
+}
+
+@test "--recheck of a problem that was tuned for all classes of grids checks and times each" {
+  device_script gpu.json <<<'{"hashed": [50, 200], "journal": "launched.txt"}'
+  gathertune tune "$SAMPLER" --device recorded:gpu.json --families grid_bin --budget 2 >/dev/null 2>&1
+  rm launched.txt
+  gathertune tune --recheck "$SAMPLER,grid=smooth" --device recorded:gpu.json >/dev/null 2>&1
+  local one=$(grep -c grid_bin launched.txt)
+  rm launched.txt
+  gt tune --recheck "$SAMPLER" --device recorded:gpu.json --json
+  works
+  [ "$(grep -c grid_bin launched.txt)" -eq $((4 * one)) ]
+  json '.rechecks | length == 1 and (.[0] | .verdict == "steady" and .drift == 0 and .default_us == .stored_default_us)'
+  json '.rechecks[0] as $r | $r.samples_us | length > 2 and all(. - $r.median_us | fabs < 1e-6)'
+  local winner=$(jq -r '.rechecks[0].configuration' <<<"$output")
+  device_script gpu.json <<<"{\"rules\": [{\"match\": \"$winner\", \"action\": \"wrong\"}]}"
+  gt tune --recheck "$SAMPLER" --device recorded:gpu.json --json
+  [ "$status" -eq 1 ]
+  complained "not right any more"
+  json '.rechecks[0].verdict == "failed"'
 }

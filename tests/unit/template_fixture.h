@@ -62,10 +62,10 @@ static inline void fixture_end(template_fixture *fixture) {
   free(library);
 }
 
-// Opens a generator on a family `t` of these texts and a library lib/helper.lua (NULL: none).
-static inline gt_status fixture_open(template_fixture *fixture, const char *script, const char *kernel,
-                                     const char *helper, gt_generator **generator, gt_error *error) {
-  fixture_start(fixture);
+// Opens a generator on a family `t` of these texts, a library lib/helper.lua (NULL: none) and what is in the
+// fixture already, which was started.
+static inline gt_status fixture_open_more(template_fixture *fixture, const char *script, const char *kernel,
+                                          const char *helper, gt_generator **generator, gt_error *error) {
   fixture_write(fixture, "t.lua", script, strlen(script));
   fixture_write(fixture, "t.kernel", kernel, strlen(kernel));
   fixture_write(fixture, "target_hip.h", "", 0);
@@ -74,6 +74,12 @@ static inline gt_status fixture_open(template_fixture *fixture, const char *scri
   gt_status status = gt_generator_open(fixture->directory, generator, error);
   fixture_end(fixture); // the generator has read everything
   return status;
+}
+
+static inline gt_status fixture_open(template_fixture *fixture, const char *script, const char *kernel,
+                                     const char *helper, gt_generator **generator, gt_error *error) {
+  fixture_start(fixture);
+  return fixture_open_more(fixture, script, kernel, helper, generator, error);
 }
 
 static inline gt_problem problem_of(const char *text) {
@@ -95,15 +101,23 @@ static inline gt_fingerprint some_device(void) {
 }
 
 // What the template alone writes: the source after the comments and the two defines. The caller frees it.
-static inline gt_status render_texts(const char *script, const char *kernel, const char *helper,
-                                     const char *problem_text, char **text, gt_error *error) {
+// `parts`: names and texts of files in lib/, up to a NULL.
+static inline gt_status render_parts(const char *script, const char *kernel, const char *helper,
+                                     const char *const *parts, const char *problem_text, char **text,
+                                     gt_error *error) {
   template_fixture fixture;
   gt_generator *generator;
   gt_variant variant = {0};
   gt_problem problem = problem_of(problem_text);
   gt_fingerprint device = some_device();
   *text = NULL;
-  gt_status status = fixture_open(&fixture, script, kernel, helper, &generator, error);
+  fixture_start(&fixture);
+  for (; *parts; parts += 2) {
+    char *name = gt_print("lib/%s", parts[0]);
+    fixture_write(&fixture, name, parts[1], strlen(parts[1]));
+    free(name);
+  }
+  gt_status status = fixture_open_more(&fixture, script, kernel, helper, &generator, error);
   if (status != GT_OK) return status;
   status = gt_render(generator, "t:v=2", &problem, &device, &variant, error);
   if (status == GT_OK) {
@@ -114,6 +128,11 @@ static inline gt_status render_texts(const char *script, const char *kernel, con
   gt_variant_free(&variant);
   gt_generator_close(generator);
   return status;
+}
+
+static inline gt_status render_texts(const char *script, const char *kernel, const char *helper,
+                                     const char *problem, char **text, gt_error *error) {
+  return render_parts(script, kernel, helper, (const char *const[]){NULL}, problem, text, error);
 }
 
 static inline void assert_renders_with(const char *script, const char *kernel, const char *helper,

@@ -107,6 +107,35 @@ static void a_last_round_that_is_not_full_costs(void **state) {
   assert_true(fabs(half * 8 / full - 1) < 0.01);
 }
 
+static void launches_that_are_told_of_one_by_one_cost_their_sum(void **state) {
+  (void)state;
+  gt_work work = plain_work(), next = plain_work();
+  double bandwidth = 132 * 33e3;
+  work.each = next.each = true;
+  work.bytes = 1e6; // of 4,096 images; loads under way do not hold up what is written
+  work.load_bytes = 1;
+  double one = us(&work);
+  assert_true(one > 4096 * 1e6 / bandwidth + 5 && one < 1.003 * (4096 * 1e6 / bandwidth + 5));
+  next.bytes = 0;
+  next.cached_bytes = 1e6;
+  work.launches = 2;
+  work.rest = &next;
+  double cached = 4096 * 1e6 / (132 * 50e3);
+  assert_true(fabs(us(&work) - one - cached - 2.5) < 0.003 * cached);
+  next.flight = 1; // too few sectors under way: 132 x 2048 x 32 in a microsecond, and 6.6 MB could be
+  next.load_bytes = 4;
+  next.registers = 255;
+  double waits = 4096 * 1e6 / (132 * 256 * 32);
+  assert_true(fabs(us(&work) - one - waits - 2.5) < 0.003 * waits);
+  gt_fingerprint device = gpu();
+  device.lds_bytes_per_block = 48 << 10; // of a unit's 200 KiB and more
+  gt_problem problem = parse(PLENTY);
+  next.registers = 32;
+  next.shared_bytes = 40 << 10; // 5 blocks of 256 threads
+  double shared = 4096 * 1e6 / (132 * 5 * 256 * 32);
+  assert_true(fabs(exp(gt_cost(&work, &problem, &device)) - one - shared - 2.5) < 0.003 * shared);
+}
+
 static void what_is_not_known_has_no_cost(void **state) {
   (void)state;
   gt_problem problem = parse(PLENTY);
@@ -174,6 +203,109 @@ static void every_family_says_what_its_threads_do(void **state) {
       gt_space_free(&space);
     }
   assert_int_equal(__builtin_popcountll(seen), 6); // all candidates claimed some problem
+  gt_generator_close(generator);
+}
+
+static void check_launches(const char *problem_text, const char *configuration, const gt_work *work) {
+  gt_problem problem = parse(problem_text);
+  double element = (double)gt_dtype_bytes(problem.dtype), bytes = 0;
+  bool good = work->known && work->each;
+  for (int i = 0; good && i < work->launches; i++) {
+    const gt_work *one = i ? &work->rest[i - 1] : work;
+    bytes += one->bytes;
+    good = one->load_bytes <= 16 && one->operations > 0 && one->registers < 512;
+  }
+  // All of grad_output is read, unless it is to make zeros, and all of grad_input is written.
+  double outer = (double)gt_problem_outer(&problem);
+  if (problem.sampling.want != GT_WANT_GRID)
+    good = good && outer * bytes >= element * (double)gt_problem_out_elements(&problem);
+  if (!good || !isfinite(bytes) || work->launches < 1) fail_msg("%s, %s: %g bytes", problem_text, configuration, bytes);
+}
+
+static void every_family_of_grids_says_what_each_launch_does(void **state) {
+  (void)state;
+#define GRIDS "grid_sampler_2d_backward:n=2,"
+  static const char *const problems[] = {
+      GRIDS "c=8,in=24x24,out=37x41,dtype=f32",
+      GRIDS "c=3,in=24x24,out=37x41,dtype=f16,want=grid",
+      GRIDS "c=3,in=24x24,out=37x41,dtype=f16,want=input",
+      GRIDS "c=32,in=64x64,out=64x64,dtype=bf16,layout=nhwc",
+      GRIDS "c=6,in=16x16,out=40x50,dtype=f64,interpolation=nearest",
+      GRIDS "c=6,in=16x16,out=40x50,dtype=f32,interpolation=bicubic,padding=border",
+      GRIDS "c=1,in=1x1,out=1x1,dtype=f32",
+  };
+  static const char *const archs[] = {"sm_90", "gfx942"};
+  gt_generator *generator;
+  gt_error error = {0};
+  if (gt_generator_open("templates", &generator, &error) != GT_OK) fail_msg("%s", error.text);
+  static const char *const families[] = {"grid_bin", "grid_lds", "grid_near"};
+  size_t seen[3] = {0};
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+    for (size_t f = 0; f < 3; f++)
+      for (size_t a = 0; a < 2; a++) {
+        gt_problem problem = parse(problems[i]);
+        gt_fingerprint device;
+        assert_true(gt_fingerprint_for_arch(archs[a], &device));
+        device.compute_units = 132;
+        if (gt_family_claims(generator, families[f], &problem, &device, NULL) != GT_OK) continue;
+        gt_space space;
+        if (gt_space_make_with_works(generator, families[f], &problem, &device, &space, &error) != GT_OK)
+          fail_msg("%s", error.text);
+        for (size_t k = 0; k < space.count; k++) {
+          check_launches(problems[i], space.configurations[k], &space.works[k]);
+          assert_true(isfinite(gt_cost(&space.works[k], &problem, &device)));
+        }
+        seen[f] += space.count;
+        gt_space_free(&space);
+      }
+  assert_true(seen[0] && seen[1] && seen[2]);
+  gt_generator_close(generator);
+}
+
+// The cost of one configuration on an H200.
+static double cost_of(gt_generator *generator, const char *problem_text, const char *configuration) {
+  gt_problem problem = parse(problem_text);
+  gt_fingerprint device = gpu();
+  device.lds_bytes_per_block = 48 << 10;
+  char *family = gt_strdup(configuration);
+  family[strcspn(family, ":")] = 0;
+  gt_space space;
+  double cost = NAN;
+  assert_int_equal(gt_space_make_with_works(generator, family, &problem, &device, &space, NULL), GT_OK);
+  for (size_t k = 0; k < space.count; k++)
+    if (strcmp(space.configurations[k], configuration) == 0) cost = gt_cost(&space.works[k], &problem, &device);
+  if (isnan(cost)) fail_msg("%s has no cost", configuration);
+  gt_space_free(&space);
+  free(family);
+  return cost;
+}
+
+static void what_took_thrice_as_long_on_a_gpu_costs_more(void **state) {
+  (void)state;
+  // Pairs that were timed on an H200, random positions: 1,594 and 12,687 us; 413 and 4,249; 24 and 133; 397 and 5,084;
+  // 23.6 and 119.
+  static const char *const pairs[][3] = {
+      {"grid_sampler_2d_backward:n=112,c=128,in=60x80,out=1x25000,dtype=f32,want=input",
+       "grid_bin:binning=device,parts=1,transpose=1,channels=8,rows=4,flight=2,split=1,block=128",
+       "grid_bin:binning=image,parts=1,transpose=0,channels=8,rows=4,flight=4,split=1,block=128"},
+      {"grid_sampler_2d_backward:n=42,c=128,in=120x160,out=1x10000,dtype=f32,layout=nhwc",
+       "grid_bin:binning=device,parts=1,transpose=0,channels=4,rows=8,flight=2,split=16,block=128",
+       "grid_lds:sums=ordered,channels=1,bands=4,images=1,split=1,flight=1,block=256"},
+      {"grid_sampler_2d_backward:n=5704,c=1,in=46x62,out=9x9,dtype=f32,align_corners=1,want=input",
+       "grid_lds:sums=atomic,channels=1,bands=1,images=2,split=1,flight=2,block=256",
+       "grid_bin:binning=image,parts=1,transpose=0,channels=1,rows=8,flight=4,split=1,block=128"},
+      {"grid_sampler_2d_backward:n=6,c=32,in=256x256,out=1x196608,dtype=f32",
+       "grid_bin:binning=device,parts=1,transpose=1,channels=8,rows=2,flight=2,split=4,block=128",
+       "grid_lds:sums=ordered,channels=1,bands=16,images=1,split=1,flight=2,block=256"},
+      {"grid_sampler_2d_backward:n=2,c=64,in=64x64,out=64x64,dtype=f32,align_corners=1",
+       "grid_bin:binning=device,parts=1,transpose=1,channels=8,rows=2,flight=4,split=4,block=256",
+       "grid_near:radius=2,channels=8,split=1,block=256"},
+  };
+  gt_generator *generator;
+  assert_int_equal(gt_generator_open("templates", &generator, NULL), GT_OK);
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (!(cost_of(generator, pairs[i][0], pairs[i][1]) < cost_of(generator, pairs[i][0], pairs[i][2])))
+      fail_msg("%s: %s costs no less than %s", pairs[i][0], pairs[i][1], pairs[i][2]);
   gt_generator_close(generator);
 }
 
@@ -271,8 +403,11 @@ int main(void) {
       cmocka_unit_test(what_holds_memory_up_costs),
       cmocka_unit_test(arithmetic_and_the_way_of_a_thread_cost_where_they_take_longest),
       cmocka_unit_test(a_last_round_that_is_not_full_costs),
+      cmocka_unit_test(launches_that_are_told_of_one_by_one_cost_their_sum),
       cmocka_unit_test(what_is_not_known_has_no_cost),
       cmocka_unit_test(every_family_says_what_its_threads_do),
+      cmocka_unit_test(every_family_of_grids_says_what_each_launch_does),
+      cmocka_unit_test(what_took_thrice_as_long_on_a_gpu_costs_more),
       cmocka_unit_test(costs_put_defaults_and_the_cheapest_first),
       cmocka_unit_test(a_search_on_a_new_gpu_begins_with_the_cheapest_until_trials_tell),
   };

@@ -16,6 +16,66 @@ static void lines_with_an_at_sign_are_lua(void **state) {
   assert_renders("@emit('a\\nb') emit(3)\n", "a\nb\n3\n");
 }
 
+static void emit_writes_lists_of_lines_with_an_indent(void **state) {
+  (void)state;
+  assert_renders("@emit({'a', 2, 4 / 2}, '  ')\n@emit({})\n@emit('b', ' ')\n", "  a\n  2\n  2\n b\n");
+  assert_fails("\n@emit({'a', true})", "t.kernel:2: what emit is given is true, not text or an integer");
+  assert_fails("@emit({{}})", "t.kernel:1: what emit is given is a table, not text or an integer");
+  assert_fails("@emit({'a'}, {})", "t.kernel:1: bad argument #2 to 'emit' (string expected, got table)");
+}
+
+// Renders a template with parts in lib/: names and texts, up to a NULL. `expected` is the text, or a message.
+static void assert_includes(const char *const *parts, const char *kernel, const char *expected) {
+  gt_error error = {0};
+  char *text;
+  static const char script[] = FAMILY("p0.bindings = function() return {bound = 7} end");
+  gt_status status = render_parts(script, kernel, NULL, parts, SMALL_PROBLEM, &text, &error);
+  assert_string_equal(status == GT_OK ? text : error.text, expected);
+  free(text);
+}
+
+static void a_part_has_the_names_of_the_template_that_includes_it(void **state) {
+  (void)state;
+  static const char *const parts[] = {"one.kernel",
+                                      "one $(bound) $(c.v) $(p.dtype) $(literal(0.5))\n@emit('x')\n",
+                                      "two.kernel",
+                                      "@local own = {}\n@function own.line(n)\n<$(n)>\n@end\n@return own\n",
+                                      "three.kernel",
+                                      "@local two = include 'two'\n@return function() two.line(bound) end\n",
+                                      NULL};
+  assert_includes(parts, "a\n@include 'one'\nb\n@include 'one'\n",
+                  "a\none 7 2 f32 0.5f\nx\nb\none 7 2 f32 0.5f\nx\n");
+  assert_includes(parts, "@include('two').line(3)\n@include('three')()\n", "<3>\n<7>\n");
+  assert_includes(parts, "@local hidden = 1\n@include 'one'", "one 7 2 f32 0.5f\nx\n");
+}
+
+static void faults_of_parts_name_their_files_and_lines(void **state) {
+  (void)state;
+  static const char *const parts[] = {"bad.kernel",
+                                      "one\n$(vz)\n",
+                                      "broken.kernel",
+                                      "\n@if\n",
+                                      "itself.kernel",
+                                      "@include 'other'\n",
+                                      "other.kernel",
+                                      "@include 'itself'\n",
+                                      "lua.lua",
+                                      "return {}",
+                                      NULL};
+  assert_includes(parts, "\n@include 'bad'", "lib/bad.kernel:2: unknown name 'vz' (called from t.kernel:2)");
+  assert_includes(parts, "@local vz = 1\n@include 'bad'",
+                  "lib/bad.kernel:2: unknown name 'vz' (called from t.kernel:2)");
+  assert_includes(parts, "\n@include 'broken'",
+                  "t.kernel:2: lib/broken.kernel:3: unexpected symbol near <eof>");
+  assert_includes(parts, "@include 'itself'",
+                  "lib/other.kernel:1: part 'itself' includes itself (called from t.kernel:1)");
+  assert_includes(parts, "@include 'absent'", "t.kernel:1: no part 'absent' (lib/absent.kernel)");
+  assert_includes(parts, "@include 'lua'", "t.kernel:1: no part 'lua' (lib/lua.kernel)");
+  assert_includes(parts, "@include '../t'", "t.kernel:1: no part '../t' (lib/../t.kernel)");
+  assert_includes(parts, "@include()",
+                  "t.kernel:1: bad argument #1 to 'include' (string expected, got no value)");
+}
+
 static void expressions_may_hold_parentheses_and_strings(void **state) {
   (void)state;
   assert_renders("$((1 + 2) * (3)) $(\")\" .. '\\')(' .. \"\\\"(\")\n", "9 )')(\"(\n");
@@ -208,8 +268,8 @@ static void too_much_text_is_refused(void **state) {
 
 static void bindings_cannot_hide_the_names_of_the_language(void **state) {
   (void)state;
-  assert_fails_with(FAMILY("p0.bindings = function() return {emit = 1} end"), "", NULL,
-                    "t.lua:8: bindings: 'emit' is taken");
+  assert_fails_with(FAMILY("p0.bindings = function() return {include = 1} end"), "", NULL,
+                    "t.lua:8: bindings: 'include' is taken");
   assert_fails_with(FAMILY("p0.bindings = function() return {math = 1} end"), "", NULL,
                     "t.lua:8: bindings: 'math' is taken");
   assert_fails_with(FAMILY("p0.bindings = function() return {1} end"), "", NULL,
@@ -379,6 +439,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(text_is_copied_and_dollars_are_doubled),
       cmocka_unit_test(lines_with_an_at_sign_are_lua),
+      cmocka_unit_test(emit_writes_lists_of_lines_with_an_indent),
+      cmocka_unit_test(a_part_has_the_names_of_the_template_that_includes_it),
+      cmocka_unit_test(faults_of_parts_name_their_files_and_lines),
       cmocka_unit_test(expressions_may_hold_parentheses_and_strings),
       cmocka_unit_test(whole_floats_print_as_integers),
       cmocka_unit_test(values_that_are_no_text_are_refused_by_name),

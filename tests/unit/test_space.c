@@ -197,6 +197,17 @@ static void what_a_thread_does_must_be_said_in_numbers(void **state) {
   assert_works_fail(WORK("{loads = 1}"), "t.lua:8: work: load_bytes is no number of 1 and more");
   assert_works_fail(WORK("{loads = 1, load_bytes = 4, flight = 1, operations = 0 / 0, registers = 8}"),
                      "t.lua:8: work: operations is no number of 0 and more");
+#define ONE "loads = 1, load_bytes = 4, flight = 1, operations = 0, registers = 8"
+  assert_works_fail(WORK("{" ONE ", bytes = 1}"),
+                    "t.lua:8: work: is no table of what a thread does; unknown field bytes");
+  assert_works_fail(WORK("{{" ONE "}}"), "t.lua:8: work: bytes is no number of 0 and more");
+  assert_works_fail(WORK("{{" ONE ", bytes = 1}}"), "t.lua:8: work: cached_bytes is no number of 0 and more");
+  assert_works_fail(WORK("{{" ONE ", bytes = 1, cached_bytes = 1, rereads = 1}}"),
+                    "t.lua:8: work: is no table of what a thread does; unknown field rereads");
+  assert_works_fail(WORK("{{" ONE ", bytes = 1, cached_bytes = 1}, 3}"),
+                    "t.lua:8: work: tells of 2 launches, and there are 1");
+  assert_works_fail(WORK("{3}"), "t.lua:8: work: is no table of what a thread does");
+#undef ONE
 }
 
 static void assert_render_refuses(const char *configuration, const char *message) {

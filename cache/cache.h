@@ -204,6 +204,16 @@ gt_status gt_cache_get_winner(gt_cache *cache, const gt_fingerprint *device, con
 // one whose outer count is nearest in ratio, the larger of two that are equally near. An empty problem is near nothing.
 gt_status gt_cache_get_near_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                                    bool with_code, gt_winner *winner, gt_error *error);
+// The best configuration of a problem on a GPU model whose results are the same bits in every run, which is
+// kept beside a winner whose results are not: stored, replaced and read as a winner is. GT_USAGE when its
+// results do not repeat.
+gt_status gt_cache_put_deterministic(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                     const gt_winner *best, gt_error *error);
+gt_status gt_cache_get_deterministic(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                     bool with_code, gt_winner *best, gt_error *error);
+// Where the winner is that one by now, for example. GT_OK also when there was none.
+gt_status gt_cache_drop_deterministic(gt_cache *cache, const gt_fingerprint *device,
+                                      const gt_problem *problem, gt_error *error);
 // Calls `visit` for every winner in the cache, by device, then problem text. Code objects are not read (code is NULL, code_size is set).
 gt_status gt_cache_each_winner(gt_cache *cache, void (*visit)(void *context, const gt_winner *winner),
                                void *context, gt_error *error);
@@ -241,6 +251,11 @@ gt_status gt_cache_each_winner_record(gt_cache *cache,
                                       gt_status (*visit)(void *context, const gt_record *record, const gt_winner *winner,
                                                          gt_error *error),
                                       void *context, gt_error *error);
+// The same for the best beside them whose results repeat.
+gt_status gt_cache_each_deterministic_record(gt_cache *cache,
+                                             gt_status (*visit)(void *context, const gt_record *record,
+                                                                const gt_winner *best, gt_error *error),
+                                             void *context, gt_error *error);
 
 // As gt_cache_put_trial and gt_cache_put_winner, for what was measured at another time (a winner's is in it) and on another machine
 // (host empty: not known).
@@ -248,6 +263,10 @@ gt_status gt_cache_put_trial_record(gt_cache *cache, const gt_fingerprint *devic
                                     const char *tried_at, const char *host, gt_error *error);
 gt_status gt_cache_put_winner_record(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
                                      const gt_winner *winner, const char *host, gt_error *error);
+
+gt_status gt_cache_put_deterministic_record(gt_cache *cache, const gt_fingerprint *device,
+                                            const gt_problem *problem, const gt_winner *best,
+                                            const char *host, gt_error *error);
 
 // Makes everything up to gt_cache_end one change: seen by others as a whole or, when `status` is not GT_OK or it cannot be written,
 // not at all. Returns the final status.

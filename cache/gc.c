@@ -13,6 +13,9 @@
 #define EXPENDABLE                                                                \
   "t.outcome NOT IN ('crash', 'timeout') AND NOT EXISTS (SELECT 1 FROM winner w " \
   "WHERE w.device = t.device AND w.problem = t.problem "                          \
+  "AND json_extract(w.variant, '$.configuration') = t.configuration) "            \
+  "AND NOT EXISTS (SELECT 1 FROM deterministic w "                                \
+  "WHERE w.device = t.device AND w.problem = t.problem "                          \
   "AND json_extract(w.variant, '$.configuration') = t.configuration)"
 
 static const char old_trials[] =
@@ -22,6 +25,7 @@ static const char oldest_trials[] =
     "DELETE FROM trial WHERE id IN (SELECT t.id FROM trial t WHERE :before IS NOT NULL AND " EXPENDABLE
     " ORDER BY t.tried_at, t.id LIMIT " BATCH ")";
 static const char unused_codes[] = "DELETE FROM code WHERE hash NOT IN (SELECT code FROM winner "
+                                   "WHERE code IS NOT NULL) AND hash NOT IN (SELECT code FROM deterministic "
                                    "WHERE code IS NOT NULL) AND :before IS NOT NULL";
 static const char unused_origins[] =
     "DELETE FROM origin WHERE :before IS NOT NULL AND NOT EXISTS (SELECT 1 FROM trial t WHERE of = 0 "
@@ -35,9 +39,10 @@ static const char unused_stale_checks[] =
     "JOIN device d ON d.id = stale_check.device WHERE w.model = d.model AND w.problem = stale_check.problem "
     "AND w.tuned_at > stale_check.checked_at)";
 static const char old_stale_checks[] = "DELETE FROM stale_check WHERE checked_at < :before";
-#define UNUSED(table, column)                                                                         \
-  "DELETE FROM " table " WHERE :before IS NOT NULL AND id NOT IN (SELECT " column " FROM trial) "     \
-  "AND id NOT IN (SELECT " column " FROM winner) AND id NOT IN (SELECT " column " FROM recheck)"
+#define UNUSED(table, column)                                                                     \
+  "DELETE FROM " table " WHERE :before IS NOT NULL AND id NOT IN (SELECT " column " FROM trial) " \
+  "AND id NOT IN (SELECT " column " FROM winner) AND id NOT IN (SELECT " column " FROM recheck) " \
+  "AND id NOT IN (SELECT " column " FROM deterministic)"
 // The second of each pair: where there are checks of stale winners.
 static const char *const unused_problems[] = {
     UNUSED("problem", "problem"),

@@ -16,9 +16,10 @@ typedef struct {
 } gt_gc_counts;
 
 // Removes what the options say, and what nothing refers to: code objects without a winner, devices, models
-// and problems without any record. Winners stay, and so do the trials of their configurations and those that
-// crashed or hung, which a later run is not to try again. Gives the file's free pages back. One change; with
-// dry_run it is undone, and bytes_after tells what it would come to at most.
+// and problems without any record. Winners stay, and the best beside them whose results repeat, and so do the
+// trials of their configurations and those that crashed or hung, which a later run is not to try again. Gives
+// the file's free pages back. One change; with dry_run it is undone, and bytes_after tells what it would come
+// to at most.
 gt_status gt_cache_collect(gt_cache *cache, const gt_gc_options *options, gt_gc_counts *counts,
                            gt_error *error);
 

@@ -35,6 +35,27 @@ static const char *const steps[GT_SCHEMA_VERSION - 1] = {
     "CREATE INDEX trial_in_quarantine ON trial (device, source_hash) "
     "WHERE outcome IN ('crash', 'timeout'); "
     "PRAGMA user_version = 2",
+    "CREATE TABLE deterministic ( "
+    "id INTEGER PRIMARY KEY, "
+    "model INTEGER NOT NULL REFERENCES model (id), "
+    "problem INTEGER NOT NULL REFERENCES problem (id), "
+    "device INTEGER NOT NULL, "
+    "variant TEXT NOT NULL CHECK (substr(variant, 1, 1) = '{'), "
+    "median_us REAL NOT NULL CHECK (median_us >= 0), "
+    "spread_us REAL NOT NULL CHECK (spread_us >= 0), "
+    "default_us REAL NOT NULL CHECK (default_us >= 0), "
+    "stream_us REAL NOT NULL CHECK (stream_us >= 0), "
+    "compiler TEXT NOT NULL, "
+    "driver TEXT NOT NULL, "
+    "code TEXT REFERENCES code (hash), "
+    "tuned_at TEXT NOT NULL, "
+    "ties TEXT NOT NULL CHECK (substr(ties, 1, 1) = '['), "
+    "host TEXT NOT NULL, "
+    "UNIQUE (model, problem), "
+    "FOREIGN KEY (device, model) REFERENCES device (id, model) "
+    ") STRICT; "
+    "CREATE INDEX deterministic_by_code ON deterministic (code); "
+    "PRAGMA user_version = 3",
 };
 
 static int copy_to_memory(gt_cache *cache) {

@@ -69,8 +69,7 @@ static void copy(gt_query *query, char *to, size_t size) {
   if (snprintf(to, size, "%s", gt_column_text(query)) >= (int)size) gt_column_bad(query);
 }
 
-gt_status gt_origin_read(gt_query *query, gt_origin_of of, const char *configuration, gt_record *record,
-                         gt_error *error) {
+void gt_origin_read_device(gt_query *query, gt_record *record, int64_t *device_id, int64_t *problem_id) {
   gt_fingerprint *device = &record->device;
   *device = (gt_fingerprint){0};
   copy(query, device->backend, sizeof device->backend);
@@ -83,8 +82,14 @@ gt_status gt_origin_read(gt_query *query, gt_origin_of of, const char *configura
   copy(query, device->driver, sizeof device->driver);
   copy(query, device->runtime, sizeof device->runtime);
   copy(query, device->compiler, sizeof device->compiler);
-  int64_t device_id = gt_column_int(query, INT64_MIN, INT64_MAX),
-          problem_id = gt_column_int(query, INT64_MIN, INT64_MAX);
+  *device_id = gt_column_int(query, INT64_MIN, INT64_MAX);
+  *problem_id = gt_column_int(query, INT64_MIN, INT64_MAX);
+}
+
+gt_status gt_origin_read(gt_query *query, gt_origin_of of, const char *configuration, gt_record *record,
+                         gt_error *error) {
+  int64_t device_id, problem_id;
+  gt_origin_read_device(query, record, &device_id, &problem_id);
   gt_status status = gt_query_check(query, error);
   if (status != GT_OK) return status;
   return find_host(query->cache, of, device_id, problem_id, configuration, record->host, error);

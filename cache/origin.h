@@ -13,6 +13,8 @@ typedef enum { GT_ORIGIN_TRIAL, GT_ORIGIN_WINNER } gt_origin_of;
 gt_status gt_origin_put(gt_cache *cache, gt_origin_of of, int64_t device, int64_t problem,
                         const char *configuration, const char *host, gt_error *error);
 
+// Reads GT_DEVICE_COLUMNS of the row into record->device; the ids of device and problem.
+void gt_origin_read_device(gt_query *query, gt_record *record, int64_t *device_id, int64_t *problem_id);
 // Reads GT_DEVICE_COLUMNS of the row, the last ones of a statement, and finds the host. Fills device and
 // host.
 gt_status gt_origin_read(gt_query *query, gt_origin_of of, const char *configuration, gt_record *record,

@@ -1,8 +1,8 @@
--- The tuning cache, version 2. Run once, inside a transaction, on an empty file; migrate.c makes it of an older version's file.
+-- The tuning cache, version 3. Run once, inside a transaction, on an empty file; migrate.c makes it of an older version's file.
 -- Every row says where it came from, so that a winner can be traced to the trials, the device and the software behind it.
 -- application_id is "Gthr" in ASCII; store.h names both numbers.
 PRAGMA application_id = 1198811250;
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 
 -- What configurations are tuned for: one GPU model, of which a machine may have several devices.
 CREATE TABLE model (
@@ -93,6 +93,28 @@ CREATE TABLE winner (
   FOREIGN KEY (device, model) REFERENCES device (id, model)
 ) STRICT;
 CREATE INDEX winner_by_code ON winner (code);
+
+-- Beside a winner whose results are not the same bits in every run: the best whose are.
+CREATE TABLE deterministic (
+  id INTEGER PRIMARY KEY,
+  model INTEGER NOT NULL REFERENCES model (id),
+  problem INTEGER NOT NULL REFERENCES problem (id),
+  device INTEGER NOT NULL, -- that it was tuned on
+  variant TEXT NOT NULL CHECK (substr(variant, 1, 1) = '{'), -- a JSON object
+  median_us REAL NOT NULL CHECK (median_us >= 0),
+  spread_us REAL NOT NULL CHECK (spread_us >= 0),
+  default_us REAL NOT NULL CHECK (default_us >= 0), -- 0: not timed, as in the next one
+  stream_us REAL NOT NULL CHECK (stream_us >= 0),
+  compiler TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  code TEXT REFERENCES code (hash), -- NULL: the configuration alone is known
+  tuned_at TEXT NOT NULL, -- UTC, ISO 8601
+  ties TEXT NOT NULL CHECK (substr(ties, 1, 1) = '['), -- a JSON array, as a winner's
+  host TEXT NOT NULL, -- name of the machine; empty: not known
+  UNIQUE (model, problem),
+  FOREIGN KEY (device, model) REFERENCES device (id, model)
+) STRICT;
+CREATE INDEX deterministic_by_code ON deterministic (code);
 
 -- Winners that were timed once more, beside the default and without a search: how times drift.
 CREATE TABLE recheck (

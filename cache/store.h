@@ -9,7 +9,7 @@
 #include "cache/statements.h"
 
 #define GT_SCHEMA_APPLICATION_ID 1198811250 // "Gthr", as in schema.sql
-#define GT_SCHEMA_VERSION 2
+#define GT_SCHEMA_VERSION 3
 
 #define GT_VALUE_MOST (128 << 20) // bytes of a text, blob or row
 

@@ -1,5 +1,6 @@
 #include <jansson.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,15 @@
 #include "generator/configuration.h"
 
 enum { WINNER_COLUMNS = 13 }; // of GT_WINNER_COLUMNS
+
+// Winners, and the best beside them whose results repeat, are rows of two tables that are alike.
+typedef struct {
+  gt_sql find, get, put;
+  const char *name;
+} title;
+static const title winners = {GT_SQL_FIND_WINNER, GT_SQL_GET_WINNER, GT_SQL_PUT_WINNER, "winner"};
+static const title deterministics = {GT_SQL_FIND_DETERMINISTIC, GT_SQL_GET_DETERMINISTIC,
+                                     GT_SQL_PUT_DETERMINISTIC, "configuration whose results repeat"};
 
 void gt_winner_free(gt_winner *winner) {
   free(winner->problem);
@@ -111,26 +121,27 @@ static gt_status read_winner(gt_query *query, bool with_code, gt_winner *winner,
   return status;
 }
 
-static gt_status get_by_id(gt_cache *cache, int64_t id, bool with_code, gt_winner *winner, gt_error *error) {
-  gt_query query = gt_query_begin(cache, GT_SQL_GET_WINNER);
+static gt_status get_by_id(gt_cache *cache, const title *of, int64_t id, bool with_code, gt_winner *winner,
+                           gt_error *error) {
+  gt_query query = gt_query_begin(cache, of->get);
   gt_bind_int(&query, ":winner", id);
   gt_bind_int(&query, ":with_code", with_code);
   bool row;
   gt_status status = gt_query_step(&query, &row, error);
   if (status == GT_OK)
     status = row ? read_winner(&query, with_code, winner, error)
-                 : gt_fail(error, GT_NOT_FOUND, "%s: the winner is gone", cache->path);
+                 : gt_fail(error, GT_NOT_FOUND, "%s: the %s is gone", cache->path, of->name);
   gt_query_end(&query);
   return status;
 }
 
 // The row of a problem's winner: its id and, as a new string or NULL, the hash of its code object. Id 0 when
 // there is none.
-static gt_status find(gt_cache *cache, int64_t model, int64_t problem, int64_t *id, char **code,
-                      gt_error *error) {
+static gt_status find(gt_cache *cache, const title *of, int64_t model, int64_t problem, int64_t *id,
+                      char **code, gt_error *error) {
   *id = 0;
   if (code) *code = NULL;
-  gt_query query = gt_query_begin(cache, GT_SQL_FIND_WINNER);
+  gt_query query = gt_query_begin(cache, of->find);
   gt_bind_int(&query, ":model", model);
   gt_bind_int(&query, ":problem", problem);
   bool row;
@@ -145,23 +156,39 @@ static gt_status find(gt_cache *cache, int64_t model, int64_t problem, int64_t *
   return status;
 }
 
-static gt_status none(gt_cache *cache, const gt_fingerprint *device, const char *problem, gt_error *error) {
-  return gt_fail(error, GT_NOT_FOUND, "%s: no winner of %s on %s / %s / %s / %d", cache->path, problem,
+static gt_status none(gt_cache *cache, const title *of, const gt_fingerprint *device, const char *problem,
+                      gt_error *error) {
+  return gt_fail(error, GT_NOT_FOUND, "%s: no %s of %s on %s / %s / %s / %d", cache->path, of->name, problem,
                  device->backend, device->name, device->arch, device->compute_units);
 }
 
-gt_status gt_cache_get_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
-                              bool with_code, gt_winner *winner, gt_error *error) {
+static gt_status get(gt_cache *cache, const title *of, const gt_fingerprint *device,
+                     const gt_problem *problem, bool with_code, gt_winner *winner, gt_error *error) {
   *winner = (gt_winner){0};
   int64_t model_id, problem_id, id = 0;
   gt_status status = gt_key_model(cache, device, false, &model_id, error);
   if (status == GT_OK) status = gt_key_problem(cache, problem, false, &problem_id, error);
-  if (status == GT_OK) status = find(cache, model_id, problem_id, &id, NULL, error);
-  if (status == GT_OK && id) return get_by_id(cache, id, with_code, winner, error);
+  if (status == GT_OK) status = find(cache, of, model_id, problem_id, &id, NULL, error);
+  if (status == GT_OK && id) return get_by_id(cache, of, id, with_code, winner, error);
   if (status != GT_OK && status != GT_NOT_FOUND) return status;
   char text[GT_PROBLEM_TEXT];
   gt_problem_print(problem, text);
-  return none(cache, device, text, error);
+  return none(cache, of, device, text, error);
+}
+
+gt_status gt_cache_get_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                              bool with_code, gt_winner *winner, gt_error *error) {
+  return get(cache, &winners, device, problem, with_code, winner, error);
+}
+
+gt_status gt_cache_get_deterministic(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                     bool with_code, gt_winner *best, gt_error *error) {
+  gt_status status = get(cache, &deterministics, device, problem, with_code, best, error);
+  if (status != GT_OK || best->variant.reproducible) return status;
+  status = gt_fail(error, GT_CORRUPT, "%s: %s of %s is kept as one whose results repeat, which they do not",
+                   cache->path, best->variant.configuration, best->problem);
+  gt_winner_free(best);
+  return status;
 }
 
 // The nearest winner on one side: its id and outer count. Id 0 when there is none.
@@ -203,14 +230,14 @@ gt_status gt_cache_get_near_winner(gt_cache *cache, const gt_fingerprint *device
       status = nearest(cache, GT_SQL_NEAREST_ABOVE, model_id, problem, &above_id, &above, error);
     if (status != GT_OK && status != GT_NOT_FOUND) return status;
   }
-  if (!below_id && !above_id) return none(cache, device, text, error);
+  if (!below_id && !above_id) return none(cache, &winners, device, text, error);
 
   // |log(outer/above)| <= |log(outer/below)| without the rounding of logarithms; a tie goes to the larger.
   bool take_above = above_id;
   if (above_id && below_id)
     take_above = (unsigned __int128)above * (unsigned __int128)below <=
                  (unsigned __int128)outer * (unsigned __int128)outer;
-  return get_by_id(cache, take_above ? above_id : below_id, with_code, winner, error);
+  return get_by_id(cache, &winners, take_above ? above_id : below_id, with_code, winner, error);
 }
 
 gt_status gt_cache_each_winner(gt_cache *cache, void (*visit)(void *context, const gt_winner *winner),
@@ -306,11 +333,13 @@ static gt_status drop_unused_code(gt_cache *cache, const char *hash, gt_error *e
 // What is stored of a winner, ready to be bound.
 typedef struct {
   int64_t model, problem, device;
-  const char *variant, *compiler, *driver, *code_hash, *tuned_at, *ties; // code_hash NULL: no code object
+  const char *variant, *compiler, *driver, *code_hash, *tuned_at, *ties,
+      *host; // code_hash NULL: no code object
 } winner_row;
 
-static gt_status put_row(gt_cache *cache, const winner_row *row, const gt_winner *winner, gt_error *error) {
-  gt_query query = gt_query_begin(cache, GT_SQL_PUT_WINNER);
+static gt_status put_row(gt_cache *cache, const title *of, const winner_row *row, const gt_winner *winner,
+                         gt_error *error) {
+  gt_query query = gt_query_begin(cache, of->put);
   gt_bind_int(&query, ":model", row->model);
   gt_bind_int(&query, ":problem", row->problem);
   gt_bind_int(&query, ":device", row->device);
@@ -324,18 +353,13 @@ static gt_status put_row(gt_cache *cache, const winner_row *row, const gt_winner
   gt_bind_text(&query, ":code", row->code_hash);
   gt_bind_text(&query, ":tuned_at", row->tuned_at);
   gt_bind_text(&query, ":ties", row->ties);
+  if (of == &deterministics) gt_bind_text(&query, ":host", row->host);
   return gt_query_run(&query, error);
 }
 
-gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
-                              const gt_winner *winner, gt_error *error) {
-  char host[GT_HOST_SIZE];
-  gt_host(host);
-  return gt_cache_put_winner_record(cache, device, problem, winner, host, error);
-}
-
-gt_status gt_cache_put_winner_record(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
-                                     const gt_winner *winner, const char *host, gt_error *error) {
+static gt_status put_record(gt_cache *cache, const title *of, const gt_fingerprint *device,
+                            const gt_problem *problem, const gt_winner *winner, const char *host,
+                            gt_error *error) {
   char now[GT_UTC_SIZE], hash[GT_HASH_SIZE] = "";
   char *old_code = NULL, *variant = NULL, *ties = NULL;
   gt_store_utc(now);
@@ -360,15 +384,16 @@ gt_status gt_cache_put_winner_record(gt_cache *cache, const gt_fingerprint *devi
                     .driver = winner->driver ? winner->driver : device->driver,
                     .code_hash = winner->code ? hash : NULL,
                     .tuned_at = winner->tuned_at && winner->tuned_at[0] ? winner->tuned_at : now,
-                    .ties = ties};
+                    .ties = ties,
+                    .host = host};
   int64_t old_id;
   status = gt_key_model(cache, device, true, &row.model, error);
   if (status == GT_OK) status = gt_key_device(cache, device, row.model, true, &row.device, error);
   if (status == GT_OK) status = gt_key_problem(cache, problem, true, &row.problem, error);
-  if (status == GT_OK) status = find(cache, row.model, row.problem, &old_id, &old_code, error);
+  if (status == GT_OK) status = find(cache, of, row.model, row.problem, &old_id, &old_code, error);
   if (status == GT_OK && winner->code) status = put_code(cache, winner, hash, error);
-  if (status == GT_OK) status = put_row(cache, &row, winner, error);
-  if (status == GT_OK)
+  if (status == GT_OK) status = put_row(cache, of, &row, winner, error);
+  if (status == GT_OK && of == &winners)
     status = gt_origin_put(cache, GT_ORIGIN_WINNER, row.device, row.problem, winner->variant.configuration,
                            host, error);
   if (status == GT_OK && old_code) status = drop_unused_code(cache, old_code, error);
@@ -382,11 +407,70 @@ done:
   return status;
 }
 
-gt_status gt_cache_each_winner_record(gt_cache *cache,
-                                      gt_status (*visit)(void *context, const gt_record *record,
-                                                         const gt_winner *winner, gt_error *error),
-                                      void *context, gt_error *error) {
-  gt_query query = gt_query_begin(cache, GT_SQL_WINNER_RECORDS);
+gt_status gt_cache_put_winner_record(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                     const gt_winner *winner, const char *host, gt_error *error) {
+  return put_record(cache, &winners, device, problem, winner, host, error);
+}
+
+gt_status gt_cache_put_winner(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                              const gt_winner *winner, gt_error *error) {
+  char host[GT_HOST_SIZE];
+  gt_host(host);
+  return gt_cache_put_winner_record(cache, device, problem, winner, host, error);
+}
+
+gt_status gt_cache_put_deterministic_record(gt_cache *cache, const gt_fingerprint *device,
+                                            const gt_problem *problem, const gt_winner *best,
+                                            const char *host, gt_error *error) {
+  if (best->variant.configuration && !best->variant.reproducible)
+    return gt_fail(error, GT_USAGE, "the results of %s do not repeat", best->variant.configuration);
+  return put_record(cache, &deterministics, device, problem, best, host, error);
+}
+
+gt_status gt_cache_put_deterministic(gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
+                                     const gt_winner *best, gt_error *error) {
+  char host[GT_HOST_SIZE];
+  gt_host(host);
+  return gt_cache_put_deterministic_record(cache, device, problem, best, host, error);
+}
+
+static gt_status drop_row(gt_cache *cache, int64_t model, int64_t problem, gt_error *error) {
+  gt_query query = gt_query_begin(cache, GT_SQL_DROP_DETERMINISTIC);
+  gt_bind_int(&query, ":model", model);
+  gt_bind_int(&query, ":problem", problem);
+  return gt_query_run(&query, error);
+}
+
+gt_status gt_cache_drop_deterministic(gt_cache *cache, const gt_fingerprint *device,
+                                      const gt_problem *problem, gt_error *error) {
+  int64_t model_id, problem_id, id;
+  char *code = NULL;
+  gt_status status = gt_store_begin(cache, error);
+  if (status != GT_OK) return status;
+  status = gt_key_model(cache, device, false, &model_id, error);
+  if (status == GT_OK) status = gt_key_problem(cache, problem, false, &problem_id, error);
+  if (status == GT_OK) status = find(cache, &deterministics, model_id, problem_id, &id, &code, error);
+  if (status == GT_OK && id) status = drop_row(cache, model_id, problem_id, error);
+  if (status == GT_OK && code) status = drop_unused_code(cache, code, error);
+  free(code);
+  return gt_store_end(cache, status == GT_NOT_FOUND ? GT_OK : status, error);
+}
+
+// Of one whose results repeat: the machine stands in the row, behind the device.
+static gt_status read_origin(gt_query *query, const gt_winner *best, gt_record *record, gt_error *error) {
+  int64_t device_id, problem_id;
+  gt_origin_read_device(query, record, &device_id, &problem_id);
+  if (snprintf(record->host, sizeof record->host, "%s", gt_column_text(query)) >= (int)sizeof record->host ||
+      !best->variant.reproducible)
+    gt_column_bad(query);
+  return gt_query_check(query, error);
+}
+
+static gt_status each_record(gt_cache *cache, gt_sql sql,
+                             gt_status (*visit)(void *context, const gt_record *record,
+                                                const gt_winner *winner, gt_error *error),
+                             void *context, gt_error *error) {
+  gt_query query = gt_query_begin(cache, sql);
   gt_status status = GT_OK;
   for (bool row = true; status == GT_OK;) {
     status = gt_query_step(&query, &row, error);
@@ -400,10 +484,26 @@ gt_status gt_cache_each_winner_record(gt_cache *cache,
     query.column = WINNER_COLUMNS + 1; // how many of them were read depends on whether there is a code object
     record.problem = winner.problem;
     record.at = winner.tuned_at;
-    status = gt_origin_read(&query, GT_ORIGIN_WINNER, winner.variant.configuration, &record, error);
+    status = sql == GT_SQL_WINNER_RECORDS
+                 ? gt_origin_read(&query, GT_ORIGIN_WINNER, winner.variant.configuration, &record, error)
+                 : read_origin(&query, &winner, &record, error);
     if (status == GT_OK) status = visit(context, &record, &winner, error);
     gt_winner_free(&winner);
   }
   gt_query_end(&query);
   return status;
+}
+
+gt_status gt_cache_each_winner_record(gt_cache *cache,
+                                      gt_status (*visit)(void *context, const gt_record *record,
+                                                         const gt_winner *winner, gt_error *error),
+                                      void *context, gt_error *error) {
+  return each_record(cache, GT_SQL_WINNER_RECORDS, visit, context, error);
+}
+
+gt_status gt_cache_each_deterministic_record(gt_cache *cache,
+                                             gt_status (*visit)(void *context, const gt_record *record,
+                                                                const gt_winner *best, gt_error *error),
+                                             void *context, gt_error *error) {
+  return each_record(cache, GT_SQL_DETERMINISTIC_RECORDS, visit, context, error);
 }

@@ -40,6 +40,7 @@ typedef struct {
   const gt_kept_check *check; // of what the winner renders to now; NULL: none, or it is not stale
   evidence evidence;
   gt_classes_explained classes; // complete where the winner was chosen by its trials on all classes of positions
+  gt_winner deterministic; // the best beside the winner whose results repeat; zeroed: none
   char model[320];
 } answer;
 
@@ -229,6 +230,12 @@ static void print_text(const request *r, const answer *a) {
       strcmp(winner->problem, r->text) ? "of that problem " : "", gt_microseconds(winner->median_us).text,
       interval.low, interval.high, gt_plain_family(&r->problem), gt_ratio(winner->default_us, winner->median_us, "").text,
       gt_ratio(winner->stream_us, winner->median_us, "").text);
+  if (a->deterministic.problem)
+    printf("deterministic  %s, %s µs, where results must be the same bits in every run\n",
+           a->deterministic.variant.configuration, gt_microseconds(a->deterministic.median_us).text);
+  else if (!winner->variant.reproducible)
+    printf("deterministic  nothing is kept that gives the same bits in every run; gathertune tune keeps the "
+           "best that it tried\n");
   printf("tuned          %s, driver %s, compiler %s\n", winner->tuned_at, winner->driver, winner->compiler);
   printf("templates      %s\n", fit_texts[a->fit]);
   if (a->compiler)
@@ -269,6 +276,12 @@ static void print_json(const request *r, const answer *a) {
     json_object_set_new(json, "borrowed_model",
                         strcmp(winner->device, a->model) ? json_string(winner->device) : json_null());
     json_object_set_new(json, "why", json_string(why));
+    json_object_set_new(json, "reproducible", json_boolean(winner->variant.reproducible));
+    json_object_set_new(json, "deterministic",
+                        a->deterministic.problem
+                            ? json_pack("{s:s, s:o}", "configuration", a->deterministic.variant.configuration,
+                                        "median_us", gt_json_number(a->deterministic.median_us))
+                            : json_null());
     json_object_set_new(json, "borrowed_from",
                         a->found.origin == GT_ORIGIN_NEAR ? json_string(winner->problem) : json_null());
     json_object_set_new(json, "median_us", gt_json_number(winner->median_us));
@@ -334,6 +347,10 @@ static gt_status look(const request *r, gt_layers *layers, gt_finder *finder, co
       model = *device;
     if (status == GT_OK) status = judge(layers, generator, device, &model, &tuned, a, error);
   }
+  if (status == GT_OK && is_tuned(&a->found) && !winner->variant.reproducible) {
+    status = gt_cache_get_deterministic(cache, &model, &tuned, false, &a->deterministic, error);
+    if (status == GT_NOT_FOUND) status = GT_OK;
+  }
   if (status == GT_OK && cache)
     status = gt_cache_each_trial(cache, &model, &tuned, on_trial, &a->evidence, error);
   if (status == GT_OK && cache && is_tuned(&a->found) && gt_has_classes(&tuned))
@@ -375,6 +392,7 @@ static int run(const request *r) {
   free(a.compiler);
   gt_kept_checks_free(&a.checks);
   gt_found_free(&a.found);
+  gt_winner_free(&a.deterministic);
   gt_finder_close(finder);
   gt_layers_close(&layers);
   free(path);

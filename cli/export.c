@@ -11,7 +11,7 @@
 
 typedef struct {
   const char *cache, *format;
-  bool no_trials, json;
+  bool no_trials, deterministic, json;
   gt_selection_options selection;
   gt_export_options options;
 } arguments;
@@ -36,10 +36,15 @@ static gt_status collect(const arguments *a, const gt_format *format, gt_collect
   gt_status status = gt_open_cache(a->cache, GT_CACHE_READ, &cache, &path, error);
   if (status == GT_OK && !cache) status = gt_fail(error, GT_NOT_FOUND, "%s: there is no cache", path);
   if (status == GT_OK) status = gt_collection_read(collection, cache, &selection, 1, error);
+  if (status == GT_OK && a->deterministic)
+    gt_collection_keep_deterministic(collection);
+  else if (status == GT_OK && !format->wants_deterministic)
+    gt_collection_keep_winners(collection);
   if (status == GT_OK && collection->n_winners + collection->n_trials == 0)
     status =
-        gt_fail(error, GT_NOT_FOUND, "%s: nothing to export: it holds no %s%s", path,
+        gt_fail(error, GT_NOT_FOUND, "%s: nothing to export: it holds no %s%s%s", path,
                 format->wants_winners ? "winner" : "trial",
+                a->deterministic ? " whose results are the same bits in every run" : "",
                 a->selection.selection.model || a->selection.selection.op || a->selection.selection.n_problems
                     ? " that was asked for"
                     : "");
@@ -70,6 +75,7 @@ static int run(arguments *a) {
   bool json = strcmp(a->format, "json") == 0;
   const char *odd = a->no_trials && !json                              ? "no-trials"
                     : a->options.no_code && !json                      ? "no-code"
+                    : a->deterministic && !format->wants_winners       ? "deterministic"
                     : a->options.prefix && strcmp(a->format, "c") != 0 ? "prefix"
                                                                        : NULL;
   if (odd) {
@@ -110,6 +116,8 @@ int gt_command_export(int argc, char **argv) {
       {"format", 0, GT_OPTION_TEXT, &a.format, "FORMAT", formats},
       {"output", 'o', GT_OPTION_TEXT, &a.options.path, "PATH", "where to (default: standard output)"},
       GT_SELECTION_OPTIONS(a.selection),
+      {"deterministic", 0, GT_OPTION_FLAG, &a.deterministic, NULL,
+       "where a winner's results are not the same bits in every run, the best whose are in its place"},
       {"no-trials", 0, GT_OPTION_FLAG, &a.no_trials, NULL, "json: winners alone"},
       {"no-code", 0, GT_OPTION_FLAG, &a.options.no_code, NULL, "json: without code objects"},
       {"prefix", 0, GT_OPTION_TEXT, &a.options.prefix, "NAME",

@@ -15,7 +15,7 @@
 
 typedef struct {
   const char *cache_path, *device, *model, *emit;
-  bool json, leave_one_out;
+  bool deterministic, json, leave_one_out;
   gt_problem problem;
   char text[GT_PROBLEM_TEXT];
 } request;
@@ -41,7 +41,7 @@ static gt_status find_model(const request *r, const gt_layers *layers, gt_finger
 
 static gt_status find(const request *r, gt_finder *finder, gt_found *found, gt_error *error) {
   gt_place place = {0};
-  gt_status status = gt_find_next(finder, &r->problem, &(gt_find_options){.with_code = r->emit != NULL},
+  gt_status status = gt_find_next(finder, &r->problem, &(gt_find_options){r->deterministic, r->emit != NULL},
                                   &place, found, error);
   if (place.passed.status != GT_OK) gt_complain("passed over: %s", place.passed.text);
   return status;
@@ -266,6 +266,8 @@ int gt_command_lookup(int argc, char **argv) {
        "instead of a device: part of a model's name in the cache, or an architecture"},
       {"leave-one-out", 0, GT_OPTION_FLAG, &r.leave_one_out, NULL,
        "instead of a problem: how good `near` would have been for each that was tuned"},
+      {"deterministic", 0, GT_OPTION_FLAG, &r.deterministic, NULL,
+       "only what gives the same bits in every run, as programs with GATHERTUNE_DETERMINISTIC get it"},
       {"emit", 0, GT_OPTION_TEXT, &r.emit, "FILE", "write the code object"},
       {"cache", 0, GT_OPTION_TEXT, &r.cache_path, "FILE", GT_HELP_CACHE},
       {"json", 0, GT_OPTION_FLAG, &r.json, NULL, GT_HELP_JSON},
@@ -295,9 +297,10 @@ int gt_command_lookup(int argc, char **argv) {
   char **arguments;
   int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
   if (result != GT_CONTINUE) return result;
-  if (r.leave_one_out && count == 0 && !r.emit) return run(&r);
+  if (r.leave_one_out && count == 0 && !r.emit && !r.deterministic) return run(&r);
   if (r.leave_one_out) {
-    gt_complain("lookup: --leave-one-out takes no problem and no --emit; see gathertune lookup --help");
+    gt_complain("lookup: --leave-one-out takes no problem, no --deterministic and no --emit; see gathertune "
+                "lookup --help");
     return 2;
   }
   if (count != 1) {

@@ -59,14 +59,15 @@ static void print_report(const report *r, const char *path) {
   const gt_merge_counts *n = &r->counts;
   const gt_validation *v = &r->validation;
   if (r->u->json) {
-    gt_print_json(json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:O}", "cache", path,
-                            "dry_run", (int)r->u->dry_run, "new_winners", (json_int_t)n->new_winners,
-                            "replaced_winners", (json_int_t)n->replaced_winners, "kept_winners",
-                            (json_int_t)n->kept_winners, "new_trials", (json_int_t)n->new_trials,
-                            "replaced_trials", (json_int_t)n->replaced_trials, "stale_winners",
-                            (json_int_t)v->stale_winners, "stale_trials", (json_int_t)v->stale_trials,
-                            "refused_winners", (json_int_t)v->refused_winners, "refused_trials",
-                            (json_int_t)v->refused_trials, "conflicts", r->list));
+    gt_print_json(json_pack(
+        "{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:O}", "cache", path, "dry_run",
+        (int)r->u->dry_run, "new_winners", (json_int_t)n->new_winners, "replaced_winners",
+        (json_int_t)n->replaced_winners, "kept_winners", (json_int_t)n->kept_winners, "new_deterministic",
+        (json_int_t)n->new_deterministic, "replaced_deterministic", (json_int_t)n->replaced_deterministic,
+        "new_trials", (json_int_t)n->new_trials, "replaced_trials", (json_int_t)n->replaced_trials,
+        "stale_winners", (json_int_t)v->stale_winners, "stale_trials", (json_int_t)v->stale_trials,
+        "refused_winners", (json_int_t)v->refused_winners, "refused_trials", (json_int_t)v->refused_trials,
+        "conflicts", r->list));
     return;
   }
   if (r->table) {
@@ -76,6 +77,9 @@ static void print_report(const report *r, const char *path) {
   printf("winners: %zu new, %zu replaced, %zu kept against others; trials: %zu new, %zu replaced%s %s\n",
          n->new_winners, n->replaced_winners, n->kept_winners, n->new_trials, n->replaced_trials,
          r->u->dry_run ? "; nothing was written to" : " in", path);
+  if (n->new_deterministic + n->replaced_deterministic)
+    printf("the best beside winners whose results repeat: %zu new, %zu replaced\n", n->new_deterministic,
+           n->replaced_deterministic);
   if (v->stale_winners + v->stale_trials)
     printf(
         "stale, since the templates have changed: %zu winners and %zu trials; the next tuning run looks at "

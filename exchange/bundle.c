@@ -25,7 +25,7 @@ gt_status gt_export_bundle(gt_collection *c, const gt_export_options *options, g
   if (status == GT_OK && (chmod(aside, 0444) != 0 || rename(aside, options->path) != 0))
     status = gt_fail(error, GT_IO, "cannot write %s: %s", options->path, strerror(errno));
   unlink(aside);
-  *counts = (gt_export_counts){.winners = c->n_winners, .files = 1};
+  *counts = (gt_export_counts){.winners = gt_collection_count_winners(c), .files = 1};
   free(aside);
   return status;
 }

@@ -56,7 +56,7 @@ void gt_collection_add_winner(gt_collection *c, size_t device, int from, const c
     c->winner_capacity = c->winner_capacity ? 2 * c->winner_capacity : 64;
     c->winners = gt_realloc(c->winners, c->winner_capacity * sizeof *c->winners);
   }
-  c->winners[c->n_winners++] = (gt_collected_winner){device, from, gt_strdup(host), *winner};
+  c->winners[c->n_winners++] = (gt_collected_winner){device, from, gt_strdup(host), *winner, false, false};
   *winner = (gt_winner){0};
 }
 
@@ -121,6 +121,45 @@ void gt_collection_select(gt_collection *c, const gt_selection *selection) {
   c->n_winners = kept;
 }
 
+// --- whose results repeat ----------------------------------------------------------------------------------
+
+size_t gt_collection_count_winners(const gt_collection *c) {
+  size_t count = 0;
+  for (size_t i = 0; i < c->n_winners; i++) count += !c->winners[i].deterministic;
+  return count;
+}
+
+// Whether a record is the best whose results repeat beside another one, the winner.
+static bool is_beside(const gt_collection *c, size_t winner, size_t other) {
+  return other < c->n_winners && c->winners[other].deterministic && !c->winners[winner].deterministic &&
+         gt_order_winner_problems(c->devices, &c->winners[winner], &c->winners[other]) == 0;
+}
+
+void gt_collection_keep_winners(gt_collection *c) {
+  size_t kept = 0;
+  for (size_t i = 0; i < c->n_winners; i++)
+    if (c->winners[i].deterministic)
+      free_winner(&c->winners[i]);
+    else
+      c->winners[kept++] = c->winners[i];
+  c->n_winners = kept;
+}
+
+void gt_collection_keep_deterministic(gt_collection *c) {
+  size_t kept = 0;
+  gt_collection_sort(c); // the one beside a winner comes right after it
+  for (size_t i = 0; i < c->n_winners; i++) {
+    gt_collected_winner *w = &c->winners[i];
+    // A winner that does for both stays, whatever is beside it.
+    if (w->winner.variant.reproducible && !(kept && is_beside(c, kept - 1, i)))
+      c->winners[kept++] = *w;
+    else
+      free_winner(w);
+  }
+  c->n_winners = kept;
+  for (size_t i = 0; i < kept; i++) c->winners[i].deterministic = false;
+}
+
 // --- from and to a cache -----------------------------------------------------------------------------------
 
 typedef struct {
@@ -128,6 +167,7 @@ typedef struct {
   gt_cache *cache;
   const gt_selection *selection;
   int from;
+  bool deterministic; // what is read
 } reading;
 
 // Problems are kept as they are printed: another text would be another problem here and the same one there.
@@ -179,15 +219,33 @@ static gt_status on_winner(void *context, const gt_record *record, const gt_winn
   if (winner->code) copy.code = memcpy(gt_alloc(winner->code_size), winner->code, winner->code_size);
   gt_collection_add_winner(r->collection, gt_collection_device(r->collection, &record->device), r->from,
                            record->host, &copy);
+  r->collection->winners[r->collection->n_winners - 1].deterministic = r->deterministic;
   return GT_OK;
 }
 
 gt_status gt_collection_read(gt_collection *collection, gt_cache *cache, const gt_selection *selection,
                              int from, gt_error *error) {
-  reading r = {collection, cache, selection, from};
+  reading r = {collection, cache, selection, from, false};
   gt_status status = selection->no_trials ? GT_OK : gt_cache_each_trial_record(cache, on_trial, &r, error);
   if (status == GT_OK && !selection->no_winners)
     status = gt_cache_each_winner_record(cache, on_winner, &r, error);
+  r.deterministic = true;
+  if (status == GT_OK && !selection->no_winners)
+    status = gt_cache_each_deterministic_record(cache, on_winner, &r, error);
+  return status;
+}
+
+static gt_status write_winner(const gt_collection *c, size_t i, gt_cache *cache, gt_error *error) {
+  gt_problem problem;
+  const gt_collected_winner *w = &c->winners[i];
+  const gt_fingerprint *device = &c->devices[w->device];
+  gt_status status = gt_problem_parse(w->winner.problem, &problem, error);
+  if (status != GT_OK) return status;
+  if (w->deterministic)
+    return gt_cache_put_deterministic_record(cache, device, &problem, &w->winner, w->host, error);
+  status = gt_cache_put_winner_record(cache, device, &problem, &w->winner, w->host, error);
+  if (status == GT_OK && !is_beside(c, i, i + 1))
+    status = gt_cache_drop_deterministic(cache, device, &problem, error);
   return status;
 }
 
@@ -204,11 +262,7 @@ gt_status gt_collection_write(const gt_collection *c, gt_cache *cache, gt_error 
   }
   for (size_t i = 0; i < c->n_winners && status == GT_OK; i++) {
     const gt_collected_winner *w = &c->winners[i];
-    if (w->from == GT_FROM_TARGET) continue;
-    status = gt_problem_parse(w->winner.problem, &problem, error);
-    if (status == GT_OK)
-      status =
-          gt_cache_put_winner_record(cache, &c->devices[w->device], &problem, &w->winner, w->host, error);
+    if (w->from != GT_FROM_TARGET || w->moved) status = write_winner(c, i, cache, error);
   }
   return status;
 }

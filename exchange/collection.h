@@ -21,7 +21,9 @@ typedef struct {
   size_t device;
   int from;
   char *host;
-  gt_winner winner; // with its code object where it has one
+  gt_winner winner;   // with its code object where it has one
+  bool deterministic; // not the winner, but the best beside it whose results are the same bits in every run
+  bool moved;         // of the target, where it was the winner until now: is written in its new place
 } gt_collected_winner;
 
 typedef struct {
@@ -61,10 +63,18 @@ bool gt_selection_has(const gt_selection *selection, const gt_fingerprint *devic
 gt_status gt_collection_read(gt_collection *collection, gt_cache *cache, const gt_selection *selection,
                              int from, gt_error *error);
 
+// Of winners, and of the best beside them whose results repeat: the winners alone; or, in the place of
+// winners whose results do not repeat, those that do, where there are.
+void gt_collection_keep_winners(gt_collection *collection);
+void gt_collection_keep_deterministic(gt_collection *collection);
+
+size_t gt_collection_count_winners(const gt_collection *collection); // without the others
+
 // Leaves out what the selection does not match.
 void gt_collection_select(gt_collection *collection, const gt_selection *selection);
 
-// Writes the records that are not from the target, as one change.
+// Writes the records that are not from the target of a collection that is sorted, as one change. A winner
+// without one beside it whose results repeat makes that of the cache go.
 gt_status gt_collection_write(const gt_collection *collection, gt_cache *cache, gt_error *error);
 
 // Sorts by device, problem and configuration, so that equal collections look equal.

@@ -10,15 +10,16 @@
 #include "exchange/json.h"
 
 static const gt_format formats[] = {
-    {"json", "everything, to import again (docs/exchange.md)", true, true, false, gt_export_json},
+    {"json", "everything, to import again (docs/exchange.md)", true, true, true, false, gt_export_json},
     {"t4", "trials as T4 JSON, which Kernel Tuner and gathertune replay read; a folder for several problems",
-     true, false, false, gt_export_t4},
-    {"csv", "winners, one line for a problem", false, true, false, gt_export_csv},
-    {"bundle", "winners and code objects as a read-only cache, to ship", false, true, true, gt_export_bundle},
-    {"objects", "a folder with a file for each code object, and a manifest", false, true, true,
+     true, false, false, false, gt_export_t4},
+    {"csv", "winners, one line for a problem", false, true, false, false, gt_export_csv},
+    {"bundle", "winners and code objects as a read-only cache, to ship", false, true, true, true,
+     gt_export_bundle},
+    {"objects", "a folder with a file for each code object, and a manifest", false, true, false, true,
      gt_export_objects},
     {"c", "a C source with HIP code objects and a launcher, which needs the HIP runtime alone", false, true,
-     false, gt_export_c},
+     false, false, gt_export_c},
 };
 
 const gt_format *gt_format_at(size_t index) {
@@ -71,7 +72,7 @@ gt_status gt_export_json(gt_collection *collection, const gt_export_options *opt
                          gt_export_counts *counts, gt_error *error) {
   gt_buffer text = {0};
   gt_json_print(collection, !options->no_code, &text);
-  *counts = (gt_export_counts){collection->n_winners, collection->n_trials, 1};
+  *counts = (gt_export_counts){gt_collection_count_winners(collection), collection->n_trials, 1};
   gt_status status = gt_export_text(&text, options, error);
   gt_buffer_free(&text);
   return status;

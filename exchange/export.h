@@ -21,7 +21,8 @@ typedef struct {
 typedef struct {
   const char *name, *summary;
   bool wants_trials, wants_winners;
-  bool to_path; // makes a file or folder of its own: --output is needed
+  bool wants_deterministic; // also the best beside winners whose results repeat
+  bool to_path;             // makes a file or folder of its own: --output is needed
   gt_status (*write)(gt_collection *collection, const gt_export_options *options, gt_export_counts *counts,
                      gt_error *error);
 } gt_format;

@@ -68,7 +68,8 @@ static void add_code(json_t *codes, const gt_winner *winner) {
 
 json_t *gt_json_write(gt_collection *c, bool with_code) {
   gt_collection_sort(c);
-  json_t *devices = json_array(), *winners = json_array(), *trials = json_array(), *codes = json_object();
+  json_t *devices = json_array(), *winners = json_array(), *deterministic = json_array(),
+         *trials = json_array(), *codes = json_object();
   // Devices get numbers as they come: those that nothing refers to are left out, and the text does not depend
   // on the order in which they became known.
   size_t *numbers = gt_alloc((c->n_devices + 1) * sizeof *numbers), count = 0; // 0: has none yet
@@ -80,15 +81,16 @@ json_t *gt_json_write(gt_collection *c, bool with_code) {
   }
   for (size_t i = 0; i < c->n_winners; i++) {
     const gt_collected_winner *w = &c->winners[i];
-    json_array_append_new(winners, winner_json(w, numbers[w->device] - 1, with_code));
+    json_array_append_new(w->deterministic ? deterministic : winners,
+                          winner_json(w, numbers[w->device] - 1, with_code));
     if (with_code) add_code(codes, &w->winner);
   }
   for (size_t i = 0; i < c->n_trials; i++)
     json_array_append_new(trials, trial_json(&c->trials[i], numbers[c->trials[i].device] - 1));
   free(numbers);
-  return json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "format", GT_JSON_FORMAT, "version",
+  return json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "format", GT_JSON_FORMAT, "version",
                    GT_JSON_VERSION, "program", "gathertune " GT_VERSION, "devices", devices, "winners",
-                   winners, "trials", trials, "code", codes);
+                   winners, "deterministic", deterministic, "trials", trials, "code", codes);
 }
 
 void gt_json_print(gt_collection *c, bool with_code, gt_buffer *text) {
@@ -257,7 +259,8 @@ static bool read_ties(json_t *array, gt_winner *winner) {
   return true;
 }
 
-static gt_status read_winner(reader *r, json_t *json, const json_t *codes, gt_error *error) {
+static gt_status read_winner(reader *r, json_t *json, const json_t *codes, bool deterministic,
+                             gt_error *error) {
   gt_winner winner = {0};
   json_int_t device;
   const char *problem, *compiler, *driver, *at, *host;
@@ -278,6 +281,8 @@ static gt_status read_winner(reader *r, json_t *json, const json_t *codes, gt_er
     status = refuse(r, GT_CORRUPT, error, "a time that cannot be");
   if (status == GT_OK && gt_variant_from_json(variant, &winner.variant, &why) != GT_OK)
     status = refuse(r, GT_CORRUPT, error, why.text);
+  if (status == GT_OK && deterministic && !winner.variant.reproducible)
+    status = refuse(r, GT_CORRUPT, error, "its results do not repeat");
   if (status == GT_OK && !read_ties(ties, &winner))
     status = refuse(r, GT_CORRUPT, error, "a tie that cannot be");
   if (status == GT_OK && !json_is_null(code) && !json_is_string(code))
@@ -296,13 +301,14 @@ static gt_status read_winner(reader *r, json_t *json, const json_t *codes, gt_er
   winner.driver = gt_strdup(driver);
   winner.tuned_at = gt_strdup(at);
   gt_collection_add_winner(r->collection, r->devices[device], r->from, host, &winner);
+  r->collection->winners[r->collection->n_winners - 1].deterministic = deterministic;
   return GT_OK;
 }
 
 static gt_status read_all(reader *r, json_t *json, gt_error *error) {
   const char *format = NULL, *program;
   int version = 0;
-  json_t *devices, *winners, *trials, *codes, *item;
+  json_t *devices, *winners, *deterministic = NULL, *trials, *codes, *item;
   json_error_t reason;
   size_t i;
   if (json_unpack(json, "{s:s, s:i}", "format", &format, "version", &version) != 0 ||
@@ -313,12 +319,17 @@ static gt_status read_all(reader *r, json_t *json, gt_error *error) {
                    "%s: written by a newer gathertune (format %d, this one reads up to %d)", r->name, version,
                    GT_JSON_VERSION);
   if (version < 1) return gt_fail(error, GT_USAGE, "%s: there never was a format %d", r->name, version);
-  if (json_unpack_ex(json, &reason, JSON_STRICT, "{s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "format", &format,
-                     "version", &version, "program", &program, "devices", &devices, "winners", &winners,
-                     "trials", &trials, "code", &codes) != 0)
+  if (json_unpack_ex(json, &reason, JSON_STRICT,
+                     version > 1 ? "{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o}"
+                                 : "{s:s, s:i, s:s, s:o, s:o, s:o, s:o}", // 1 had no deterministic
+                     "format", &format, "version", &version, "program", &program, "devices", &devices,
+                     "winners", &winners, "trials", &trials, "code", &codes, "deterministic",
+                     &deterministic) != 0)
     return gt_fail(error, GT_USAGE, "%s: %s", r->name, reason.text);
-  if (!json_is_array(devices) || !json_is_array(winners) || !json_is_array(trials) || !json_is_object(codes))
-    return gt_fail(error, GT_USAGE, "%s: devices, winners and trials are to be arrays, and code an object",
+  if (!json_is_array(devices) || !json_is_array(winners) || (version > 1 && !json_is_array(deterministic)) ||
+      !json_is_array(trials) || !json_is_object(codes))
+    return gt_fail(error, GT_USAGE,
+                   "%s: devices, winners, deterministic and trials are to be arrays, and code an object",
                    r->name);
   if (json_array_size(devices) > DEVICE_LIMIT)
     return gt_fail(error, GT_USAGE, "%s: more than %d devices", r->name, DEVICE_LIMIT);
@@ -332,7 +343,12 @@ static gt_status read_all(reader *r, json_t *json, gt_error *error) {
   r->list = "winner";
   json_array_foreach(winners, i, item) {
     r->number = i + 1;
-    if (status == GT_OK) status = read_winner(r, item, codes, error);
+    if (status == GT_OK) status = read_winner(r, item, codes, false, error);
+  }
+  r->list = "deterministic";
+  json_array_foreach(deterministic, i, item) {
+    r->number = i + 1;
+    if (status == GT_OK) status = read_winner(r, item, codes, true, error);
   }
   r->list = "trial";
   json_array_foreach(trials, i, item) {

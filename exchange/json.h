@@ -1,4 +1,4 @@
-// gathertune's own JSON, version 1: everything of a cache, or a part of it. docs/exchange.md describes it.
+// gathertune's own JSON, version 2: everything of a cache, or a part of it. docs/exchange.md describes it.
 #ifndef GT_EXCHANGE_JSON_H
 #define GT_EXCHANGE_JSON_H
 
@@ -8,7 +8,7 @@
 #include "exchange/collection.h"
 
 #define GT_JSON_FORMAT "gathertune"
-#define GT_JSON_VERSION 1
+#define GT_JSON_VERSION 2
 #define GT_JSON_MOST ((size_t)1 << 30) // bytes of a file that is read
 
 // The text depends on the collection alone, which it sorts.

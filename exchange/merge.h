@@ -17,6 +17,7 @@ typedef struct {
   size_t new_trials, replaced_trials;   // replaced: a later trial of the same device and configuration
   size_t new_winners, replaced_winners; // replaced: where the target had one, another is better
   size_t kept_winners;                  // of the target, where another one came and was not better
+  size_t new_deterministic, replaced_deterministic; // the best beside winners whose results repeat
   size_t conflicts;
 } gt_merge_counts;
 

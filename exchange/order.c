@@ -38,10 +38,16 @@ int gt_order_trial_keys(const gt_fingerprint *devices, const gt_collected_trial 
   return strcmp(a->trial.configuration, b->trial.configuration);
 }
 
-int gt_order_winner_keys(const gt_fingerprint *devices, const gt_collected_winner *a,
-                         const gt_collected_winner *b) {
+int gt_order_winner_problems(const gt_fingerprint *devices, const gt_collected_winner *a,
+                             const gt_collected_winner *b) {
   DECIDE(a->device == b->device ? 0 : gt_order_models(&devices[a->device], &devices[b->device]));
   return strcmp(a->winner.problem, b->winner.problem);
+}
+
+int gt_order_winner_keys(const gt_fingerprint *devices, const gt_collected_winner *a,
+                         const gt_collected_winner *b) {
+  DECIDE(gt_order_winner_problems(devices, a, b));
+  return COMPARE(a->deterministic, b->deterministic);
 }
 
 static int samples(const gt_trial *a, const gt_trial *b) {
@@ -104,10 +110,9 @@ gt_interval gt_winner_interval(const gt_winner *winner) {
                        winner->median_us + 2 * winner->spread_us};
 }
 
-int gt_order_winners(const gt_fingerprint *devices, const gt_collected_winner *a,
-                     const gt_collected_winner *b) {
+int gt_order_winner_merits(const gt_fingerprint *devices, const gt_collected_winner *a,
+                           const gt_collected_winner *b) {
   const gt_winner *one = &a->winner, *other = &b->winner;
-  DECIDE(gt_order_winner_keys(devices, a, b));
   DECIDE(COMPARE(gt_winner_interval(one).high, gt_winner_interval(other).high));
   DECIDE(COMPARE(one->median_us, other->median_us));
   DECIDE(COMPARE(one->spread_us, other->spread_us));
@@ -122,4 +127,10 @@ int gt_order_winners(const gt_fingerprint *devices, const gt_collected_winner *a
   DECIDE(COMPARE(one->stream_us, other->stream_us));
   DECIDE(ties(one, other));
   return strcmp(a->host, b->host);
+}
+
+int gt_order_winners(const gt_fingerprint *devices, const gt_collected_winner *a,
+                     const gt_collected_winner *b) {
+  DECIDE(gt_order_winner_keys(devices, a, b));
+  return gt_order_winner_merits(devices, a, b);
 }

@@ -9,9 +9,12 @@
 int gt_order_models(const gt_fingerprint *a, const gt_fingerprint *b);
 int gt_order_devices(const gt_fingerprint *a, const gt_fingerprint *b);
 
-// Keys: a trial's is device, problem and configuration; a winner's is model and problem.
+// Keys: a trial's is device, problem and configuration; a winner's is model and problem, and whether it is
+// the winner or the best beside it whose results repeat (without which, gt_order_winner_problems).
 int gt_order_trial_keys(const gt_fingerprint *devices, const gt_collected_trial *a,
                         const gt_collected_trial *b);
+int gt_order_winner_problems(const gt_fingerprint *devices, const gt_collected_winner *a,
+                             const gt_collected_winner *b);
 int gt_order_winner_keys(const gt_fingerprint *devices, const gt_collected_winner *a,
                          const gt_collected_winner *b);
 
@@ -21,6 +24,9 @@ int gt_order_winner_keys(const gt_fingerprint *devices, const gt_collected_winne
 int gt_order_trials(const gt_fingerprint *devices, const gt_collected_trial *a, const gt_collected_trial *b);
 int gt_order_winners(const gt_fingerprint *devices, const gt_collected_winner *a,
                      const gt_collected_winner *b);
+// The same of winners of one problem and model, whichever of the two they are.
+int gt_order_winner_merits(const gt_fingerprint *devices, const gt_collected_winner *a,
+                           const gt_collected_winner *b);
 
 // The interval, in microseconds, that a winner's time lies in: its median ± two standard deviations of a
 // sample. This is wider than the interval of the median itself, by the root of the number of samples, which

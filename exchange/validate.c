@@ -113,6 +113,9 @@ static gt_status validate_winner(gt_collection *c, gt_collected_winner *w, gt_ge
     status = gt_fail(error, GT_CORRUPT,
                      "%s: the winner %s of %s would be launched in another way than its kernels are made for",
                      name, configuration, w->winner.problem);
+  if (status == GT_OK && w->deterministic && !w->winner.variant.reproducible)
+    status = gt_fail(error, GT_CORRUPT, "%s: %s of %s is to be one whose results repeat, which they do not",
+                     name, configuration, w->winner.problem);
   if (*fit == GT_FIT_REFUSED) note(v, w->winner.problem, configuration, &reason);
   v->stale_winners += *fit == GT_FIT_STALE;
   v->refused_winners += *fit == GT_FIT_REFUSED;

@@ -7,6 +7,7 @@
 #include "generator/script.h"
 #include "generator/strides.h"
 #include "generator/tensors.h"
+#include "generator/tiling_view.h"
 
 // Names of metatables in the registry; those of views are also what messages call them.
 static const char problem_type[] = "problem", device_type[] = "device",
@@ -25,7 +26,7 @@ typedef struct {
   gt_axis taps;
 } axis_view;
 
-enum { FIRST = 1, COUNT, WEIGHT, AXIS_FUNCTIONS = WEIGHT }; // user values of an axis: its functions
+enum { FIRST = 1, COUNT, WEIGHT, TILING, AXIS_FUNCTIONS = TILING }; // user values of an axis: its functions
 
 static const char *field_name(lua_State *L) {
   return lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
@@ -91,6 +92,10 @@ static int axis_weight(lua_State *L) {
   return 1;
 }
 
+static int axis_tiling(lua_State *L) {
+  return gt_tiling_push(L, &axis_with_taps(L, lua_upvalueindex(1))->taps);
+}
+
 static int axis_index(lua_State *L) {
   axis_view *view = lua_touserdata(L, 1);
   const char *name = field_name(L);
@@ -110,6 +115,8 @@ static int axis_index(lua_State *L) {
     lua_getiuservalue(L, 1, COUNT);
   else if (strcmp(name, "weight") == 0)
     lua_getiuservalue(L, 1, WEIGHT);
+  else if (strcmp(name, "tiling") == 0)
+    lua_getiuservalue(L, 1, TILING);
   else
     return unknown_field(L, axis_type);
   return 1;
@@ -117,7 +124,7 @@ static int axis_index(lua_State *L) {
 
 static void push_axis(lua_State *L, const gt_problem *problem, int index) {
   static const lua_CFunction functions[] = {
-      [FIRST] = axis_first, [COUNT] = axis_count, [WEIGHT] = axis_weight};
+      [FIRST] = axis_first, [COUNT] = axis_count, [WEIGHT] = axis_weight, [TILING] = axis_tiling};
   axis_view *view = lua_newuserdatauv(L, sizeof *view, AXIS_FUNCTIONS);
   *view = (axis_view){.problem = *problem, .index = index};
   luaL_setmetatable(L, axis_type);

@@ -174,8 +174,9 @@ GATHERTUNE_API const char *gathertune_model(const gathertune_context *context);
 
 // Flags of a request.
 enum {
-  // Only kernels that give the same bits in every run, whatever they take: where those that won do not, the best of what was tried that do.
-  // GATHERTUNE_MODE_LOOKUP has their code objects where the tuning was done, from the file of such beside the cache.
+  // Only kernels that give the same bits in every run, whatever they take: where those that won do not, the
+  // best of what was tried that do.
+  // Their code objects are in the caches, beside the winners', and in what is exported of them.
   GATHERTUNE_DETERMINISTIC = 1
 };
 

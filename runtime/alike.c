@@ -132,14 +132,18 @@ static void on_trial(void *context, const gt_trial *trial) {
     add_record(r->found, trial->configuration, trial->median_us);
 }
 
-// A neighbour's trials; where a cache has none, its winner.
+// A neighbour's trials; where a cache has none, its winner, and the best beside it whose results repeat.
 static void read_records(const gt_neighbourhood *all, gt_generator *generator, const neighbour *from,
                          records *found) {
   gt_cache *cache = all->layers->list[from->layer].cache;
   (void)gt_cache_each_trial(cache, &all->model, &from->problem, on_trial, &(reading){generator, found}, NULL);
   gt_winner winner;
-  if (found->count == 0 &&
-      gt_cache_get_winner(cache, &all->model, &from->problem, false, &winner, NULL) == GT_OK) {
+  if (found->count) return;
+  if (gt_cache_get_winner(cache, &all->model, &from->problem, false, &winner, NULL) == GT_OK) {
+    add_record(found, winner.variant.configuration, winner.median_us);
+    gt_winner_free(&winner);
+  }
+  if (gt_cache_get_deterministic(cache, &all->model, &from->problem, false, &winner, NULL) == GT_OK) {
     add_record(found, winner.variant.configuration, winner.median_us);
     gt_winner_free(&winner);
   }

@@ -138,18 +138,19 @@ static bool positions_at(const gt_problem *problem, int rank, gt_grid_class *pos
   return problem->op->form == GT_FORM_GRID;
 }
 
-// Takes, in the place of a winner whose results do not repeat, the best of what was tried beside it whose results do.
-static gt_status take_repeating(gt_finder *finder, const gt_layer *layer, const gt_fingerprint *of,
-                                const gt_problem *problem, gt_found *found, gt_error *error) {
+// Of a cache that has none beside the winner, as older ones: by its trials.
+static gt_status take_tried(gt_finder *finder, const gt_layer *layer, const gt_fingerprint *of,
+                            const gt_problem *problem, gt_found *found, gt_error *error) {
   gt_generator *generator;
   gt_problem tuned;
   char *configuration = NULL;
-  double us;
+  double us, spread_us;
   if (finder->device.max_threads_per_block <= 0)
     return gt_fail(error, GT_NOT_FOUND, "kernels for %s are rendered only where it is", finder->device.name);
   gt_status status = gt_finder_generator(finder, &generator, error);
   if (status == GT_OK) status = gt_problem_parse(found->winner.problem, &tuned, error);
-  if (status == GT_OK) status = gt_repeat_best(generator, layer->cache, of, &tuned, &configuration, &us, error);
+  if (status == GT_OK)
+    status = gt_repeat_best(generator, layer->cache, of, &tuned, &configuration, &us, &spread_us, error);
   if (status == GT_OK) status = gt_render(generator, configuration, problem, &finder->device, &found->variant, error);
   if (status == GT_OK) {
     found->rendered = true;
@@ -157,6 +158,20 @@ static gt_status take_repeating(gt_finder *finder, const gt_layer *layer, const 
   }
   free(configuration);
   return status;
+}
+
+// Takes, in the place of a winner whose results do not repeat, the best beside it whose results do.
+static gt_status take_repeating(gt_finder *finder, const gt_layer *layer, const gt_fingerprint *of,
+                                const gt_problem *problem, bool with_code, gt_found *found, gt_error *error) {
+  gt_problem tuned;
+  gt_winner best;
+  gt_status status = gt_problem_parse(found->winner.problem, &tuned, error);
+  if (status == GT_OK) status = gt_cache_get_deterministic(layer->cache, of, &tuned, with_code, &best, error);
+  if (status == GT_NOT_FOUND) return take_tried(finder, layer, of, problem, found, error);
+  if (status != GT_OK) return status;
+  gt_winner_free(&found->winner);
+  found->winner = best;
+  return GT_OK;
 }
 
 // Of one layer: the problem's winner, or that of the same kernels.
@@ -167,7 +182,7 @@ static gt_status find_stored(gt_finder *finder, const gt_layer *layer, const gt_
       layer->cache, of, problem, with_code, &found->winner, error);
   if (status != GT_OK) return status;
   if (options->deterministic && !found->winner.variant.reproducible) {
-    status = take_repeating(finder, layer, of, problem, found, error);
+    status = take_repeating(finder, layer, of, problem, with_code, found, error);
     if (status != GT_OK) {
       gt_found_free(found);
       return status;

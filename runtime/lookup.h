@@ -44,7 +44,8 @@ const gt_variant *gt_found_variant(const gt_found *found);
 gt_status gt_found_render(gt_finder *finder, const gt_problem *problem, gt_found *found, gt_error *error);
 
 typedef struct {
-  bool deterministic; // only kernels that give the same bits in every run: in a winner's place the best of its trials that do
+  bool deterministic; // only kernels that give the same bits in every run: in a winner's place the best
+                      // beside it that do
   bool with_code;     // read winners' code objects, from layers that are trusted
 } gt_find_options;
 

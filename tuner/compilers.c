@@ -281,17 +281,6 @@ void gt_compilers_use_store(gt_compilers *all, gt_code_store *store) {
   all->store = store;
 }
 
-gt_status gt_compilers_keep(gt_compilers *all, const gt_variant *variant, gt_error *error) {
-  const gt_compiled *compiled;
-  char key[GT_HASH_SIZE];
-  if (!all->store) return GT_OK;
-  gt_status status = gt_compilers_get(all, variant, &compiled, error);
-  if (status != GT_OK || compiled->status != GT_OK) return status;
-  gt_code_store_key_any(all->options.fingerprint, key);
-  gt_code_store_put(all->store, key, variant->source_hash, compiled->code.data, compiled->code.length);
-  return GT_OK;
-}
-
 static job *ask(gt_compilers *all, const gt_variant *variant) {
   job *j = find(all, variant->source_hash);
   if (j) return j;

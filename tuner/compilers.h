@@ -35,9 +35,6 @@ void gt_compilers_close(gt_compilers *all); // ends the processes; harmless on N
 
 // Where code objects are looked for before they are compiled, and kept after; NULL: nowhere. Borrowed.
 void gt_compilers_use_store(gt_compilers *all, gt_code_store *store);
-// Keeps a variant's code object there for programs without a compiler, too, after waiting for it. Nothing where it does not compile, or
-// there is no store.
-gt_status gt_compilers_keep(gt_compilers *all, const gt_variant *variant, gt_error *error);
 
 // Has a variant's source compiled, after those that were asked for before. Nothing when that was done, or is
 // under way.

@@ -4,13 +4,15 @@
 
 #include "tuner/repeat.h"
 
-gt_status gt_keep_winner(gt_workshop *workshop, gt_cache *cache, const gt_problem *problem, const gt_variant *variant,
-                         const gt_winner *times, gt_error *error) {
+static gt_status keep(gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
+                      const gt_variant *variant, const gt_winner *times, bool deterministic,
+                      gt_error *error) {
   const gt_compiled *compiled;
   gt_status status = gt_workshop_code(workshop, variant, &compiled, error);
   if (status != GT_OK) return status;
   if (compiled->status != GT_OK)
-    return gt_fail(error, compiled->status, "the winner %s does not compile again: %s", variant->configuration,
+    return gt_fail(error, compiled->status, "%s%s does not compile again: %s",
+                   deterministic ? "" : "the winner ", variant->configuration,
                    compiled->message.data ? compiled->message.data : "");
   char text[GT_PROBLEM_TEXT];
   gt_problem_print(problem, text);
@@ -20,7 +22,13 @@ gt_status gt_keep_winner(gt_workshop *workshop, gt_cache *cache, const gt_proble
   winner.code = compiled->code.data;
   winner.code_size = compiled->code.length;
   memcpy(winner.code_hash, compiled->code_hash, sizeof winner.code_hash);
-  return gt_cache_put_winner(cache, gt_workshop_fingerprint(workshop), problem, &winner, error);
+  return (deterministic ? gt_cache_put_deterministic : gt_cache_put_winner)(
+      cache, gt_workshop_fingerprint(workshop), problem, &winner, error);
+}
+
+gt_status gt_keep_winner(gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
+                         const gt_variant *variant, const gt_winner *times, gt_error *error) {
+  return keep(workshop, cache, problem, variant, times, false, error);
 }
 
 gt_status gt_keep_repeating(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
@@ -33,13 +41,15 @@ gt_status gt_keep_repeating(gt_generator *generator, gt_workshop *workshop, gt_c
   if (repeats) {
     tuned->repeating = gt_strdup(tuned->configuration);
     tuned->repeating_us = tuned->best_us;
-    return GT_OK;
+    return gt_cache_drop_deterministic(cache, device, problem, error);
   }
-  gt_status status =
-      gt_repeat_best(generator, cache, device, problem, &tuned->repeating, &tuned->repeating_us, error);
+  gt_winner times = {.default_us = tuned->default_us, .stream_us = tuned->stream_us};
+  gt_status status = gt_repeat_best(generator, cache, device, problem, &tuned->repeating, &times.median_us,
+                                    &times.spread_us, error);
+  tuned->repeating_us = times.median_us;
   if (status == GT_NOT_FOUND) return GT_OK;
   if (status == GT_OK) status = gt_render(generator, tuned->repeating, problem, device, &variant, error);
-  if (status == GT_OK) status = gt_workshop_keep(workshop, &variant, error);
+  if (status == GT_OK) status = keep(workshop, cache, problem, &variant, &times, true, error);
   gt_variant_free(&variant);
   return status;
 }

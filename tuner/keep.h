@@ -10,7 +10,7 @@
 gt_status gt_keep_winner(gt_workshop *workshop, gt_cache *cache, const gt_problem *problem, const gt_variant *variant,
                          const gt_winner *times, gt_error *error);
 
-// Fills tuned->repeating. Where that is not the winner, its code object is kept for programs that compile nothing.
+// Fills tuned->repeating. Where that is not the winner, it is stored beside it, with its code object.
 gt_status gt_keep_repeating(gt_generator *generator, gt_workshop *workshop, gt_cache *cache, const gt_problem *problem,
                             gt_tuned *tuned, gt_error *error);
 

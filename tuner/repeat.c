@@ -14,7 +14,7 @@ typedef struct {
   size_t classes, class; // of positions; the one whose trials are read
   size_t count, room;
   char **configurations;
-  double *us; // [count][classes], 0: not timed
+  double *us, *spread_us; // [count][classes], 0: not timed
 } survey;
 
 // Trials of one problem come in the order of their configurations, those of several devices of a model one after the other; other
@@ -30,8 +30,10 @@ static void add(survey *s, const char *configuration) {
     s->room = s->room ? 2 * s->room : 64;
     s->configurations = gt_realloc(s->configurations, s->room * sizeof *s->configurations);
     s->us = gt_realloc(s->us, s->room * s->classes * sizeof *s->us);
+    s->spread_us = gt_realloc(s->spread_us, s->room * s->classes * sizeof *s->spread_us);
   }
   memset(&s->us[s->count * s->classes], 0, s->classes * sizeof *s->us);
+  memset(&s->spread_us[s->count * s->classes], 0, s->classes * sizeof *s->spread_us);
   s->configurations[s->count++] = gt_strdup(configuration);
 }
 
@@ -47,12 +49,15 @@ static void on_trial(void *context, const gt_trial *trial) {
     add(s, trial->configuration);
   }
   double *us = &s->us[i * s->classes + s->class];
-  if (*us == 0 || trial->median_us < *us) *us = trial->median_us;
+  if (*us > 0 && trial->median_us >= *us) return;
+  *us = trial->median_us;
+  s->spread_us[i * s->classes + s->class] = trial->spread_us;
 }
 
 // `by_classes`: of the problem's classes of positions, else of its own trials.
-static gt_status look(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
-                      bool by_classes, char **configuration, double *us, gt_error *error) {
+static gt_status look(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device,
+                      const gt_problem *problem, bool by_classes, char **configuration, double *us,
+                      double *spread_us, gt_error *error) {
   survey s = {.generator = generator,
               .device = device,
               .problem = problem,
@@ -70,20 +75,23 @@ static gt_status look(gt_generator *generator, gt_cache *cache, const gt_fingerp
   if (best >= 0) {
     *configuration = gt_strdup(s.configurations[best]);
     *us = gt_time_everywhere(&s.us[(size_t)best * s.classes], s.classes);
+    *spread_us = gt_time_everywhere(&s.spread_us[(size_t)best * s.classes], s.classes);
   } else if (status == GT_OK) {
     status = gt_fail(error, GT_NOT_FOUND, "nothing whose results repeat was tried");
   }
   for (size_t i = 0; i < s.count; i++) free(s.configurations[i]);
   free(s.configurations);
   free(s.us);
+  free(s.spread_us);
   return status;
 }
 
-gt_status gt_repeat_best(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device, const gt_problem *problem,
-                         char **configuration, double *us, gt_error *error) {
+gt_status gt_repeat_best(gt_generator *generator, gt_cache *cache, const gt_fingerprint *device,
+                         const gt_problem *problem, char **configuration, double *us, double *spread_us,
+                         gt_error *error) {
   *configuration = NULL;
-  gt_status status = look(generator, cache, device, problem, false, configuration, us, error);
+  gt_status status = look(generator, cache, device, problem, false, configuration, us, spread_us, error);
   if (status == GT_NOT_FOUND && gt_has_classes(problem))
-    status = look(generator, cache, device, problem, true, configuration, us, error);
+    status = look(generator, cache, device, problem, true, configuration, us, spread_us, error);
   return status;
 }

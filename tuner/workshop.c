@@ -337,10 +337,6 @@ gt_status gt_workshop_code(gt_workshop *workshop, const gt_variant *variant, con
   return gt_compilers_get(gt_workshop_compilers(workshop), variant, compiled, error);
 }
 
-gt_status gt_workshop_keep(gt_workshop *workshop, const gt_variant *variant, gt_error *error) {
-  return gt_compilers_keep(gt_workshop_compilers(workshop), variant, error);
-}
-
 void gt_workshop_forget(gt_workshop *workshop) {
   if (workshop->compilers) gt_compilers_forget(workshop->compilers);
 }

@@ -79,8 +79,6 @@ void gt_workshop_use_grid(gt_workshop *workshop, const void *grid, size_t bytes)
 void gt_workshop_compile_ahead(gt_workshop *workshop, const gt_variant *variant);
 // Takes a code object that is kept elsewhere as that of a variant, which needs no source then.
 void gt_workshop_provide(gt_workshop *workshop, const gt_variant *variant, const void *code, size_t size);
-// Keeps a variant's code object where programs look that have no compiler (gt_code_store_key_any), if code objects are kept at all.
-gt_status gt_workshop_keep(gt_workshop *workshop, const gt_variant *variant, gt_error *error);
 // Waits for its code, or for what came of it (tuner/compilers.h).
 gt_status gt_workshop_code(gt_workshop *workshop, const gt_variant *variant, const gt_compiled **compiled,
                            gt_error *error);

@@ -22,23 +22,8 @@ function axes.windows(axis, size, tiles)
   return from, to
 end
 
--- A line through the starts of windows: start(t) = (slope · t + bias) >> shift, not below 0 and not above `most`, so that windows of `width` that
--- start there hold [from[t], to[t]) for every tile. Returns {slope, bias, shift, most}, or nil where windows would have to be longer.
-function axes.line(from, to, tiles, width, most)
-  if tiles < 2 then return nil end
-  local shift = 16
-  local slope = math.floor((from[tiles - 1] - from[0]) / (tiles - 1) * (1 << shift) + 0.5)
-  while shift > 0 and slope * tiles >= 1 << 30 do shift, slope = shift - 1, slope // 2 end
-  local bias = math.maxinteger
-  for t = 0, tiles - 1 do bias = math.min(bias, ((from[t] + 1) << shift) - 1 - slope * t) end
-  local line = { slope = slope, bias = bias, shift = shift, most = most }
-  for t = 0, tiles - 1 do
-    if axes.on_line(line, t) + width < to[t] then return nil end
-  end
-  return math.abs(bias) < 1 << 30 and line or nil
-end
-
--- Such a line with about this slope and first[t] ≤ start(t) ≤ last[t] for t from 0 to tiles - 1, or nil.
+-- A line of starts with about this slope: start(t) = (slope · t + bias) >> shift, not below 0 and not above `most`, as {slope, bias, shift, most},
+-- with first[t] ≤ start(t) ≤ last[t] for t from 0 to tiles - 1, or nil.
 function axes.line_between(first, last, tiles, slope, most)
   local shift = 16
   while shift > 0 and slope * tiles * (1 << shift) >= 1 << 30 do shift = shift - 1 end
@@ -54,16 +39,6 @@ function axes.line_between(first, last, tiles, slope, most)
     if start < first[t] or start > last[t] then return nil end
   end
   return line
-end
-
--- The line with about this slope that is nearest to from[t] and not above it for t from 0 to tiles - 1; it may leave the axis. Or nil.
-function axes.line_outside(from, tiles, slope)
-  local shift = 16
-  while shift > 0 and slope * tiles * (1 << shift) >= 1 << 30 do shift = shift - 1 end
-  slope = math.floor(slope * (1 << shift) + 0.5)
-  local bias = math.maxinteger
-  for t = 0, tiles - 1 do bias = math.min(bias, ((from[t] + 1) << shift) - 1 - slope * t) end
-  return math.abs(bias) < 1 << 30 and { slope = slope, bias = bias, shift = shift } or nil
 end
 
 -- Where tile t starts on such a line.

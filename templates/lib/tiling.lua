@@ -8,65 +8,7 @@
 local axes = use "axis"
 local tiling = {}
 
-local most_exceptions = 4 -- tiles that may differ from the others in one weight and still be written as literals
-
--- Chooses the start of each window: step·t + offset where windows stay about as short that way, else starts that keep every window inside of
--- the axis: on a line (lib/axis) where they lie on one, else in a table.
-local function place(result, axis, from, to, outside)
-  local tiles, size = result.tiles, result.size
-  local width = 1
-  for t = 0, tiles - 1 do width = math.max(width, to[t] - from[t]) end
-  if tiles == 1 or (size * axis.n_out) % axis.n_in == 0 then
-    local step = tiles == 1 and 0 or size * axis.n_out // axis.n_in
-    local offset, affine_width = math.maxinteger, 1
-    for t = 0, tiles - 1 do offset = math.min(offset, from[t] - step * t) end
-    for t = 0, tiles - 1 do affine_width = math.max(affine_width, to[t] - step * t - offset) end
-    if affine_width <= width + 2 then
-      result.step, result.offset, result.width = step, offset, affine_width
-      return
-    end
-  end
-  if outside then
-    for _, ratio in ipairs { axis.ratio > 0 and 1 / axis.ratio or 1, axis.n_out / axis.n_in } do
-      local line, length = axes.line_outside(from, tiles, size * ratio), 1
-      for t = 0, line and tiles - 1 or -1 do length = math.max(length, to[t] - axes.on_line(line, t)) end
-      if line and (not result.line or length < result.width) then result.line, result.width = line, length end
-    end
-    if result.line and result.width <= width + 2 then
-      result.starts = {}
-      for t = 0, tiles - 1 do result.starts[t] = axes.on_line(result.line, t) end
-      return
-    end
-  end
-  result.width = math.min(width, axis.n_out)
-  result.starts = {}
-  result.line = axes.line(from, to, tiles, result.width, axis.n_out - result.width)
-  for t = 0, tiles - 1 do
-    result.starts[t] = result.line and axes.on_line(result.line, t) or math.min(from[t], axis.n_out - result.width)
-  end
-end
-
-local function start(self, t)
-  if self.starts then return self.starts[t] end
-  return self.step * t + self.offset
-end
-
--- low[j] and high[j]: the columns that input j of any tile uses.
-local function find_ranges(self, axis)
-  self.low, self.high = {}, {}
-  for j = 0, self.size - 1 do
-    local low, high = math.maxinteger, math.mininteger
-    for t = 0, self.tiles - 1 do
-      local i = t * self.size + j
-      if i < axis.n_in and axis.count(i) > 0 then
-        local first = axis.first(i) - start(self, t)
-        low, high = math.min(low, first), math.max(high, first + axis.count(i))
-      end
-    end
-    if low > high then low, high = 0, 0 end
-    self.low[j], self.high[j] = low, high
-  end
-end
+local most_exceptions = 4 -- tiles that may differ from the others in one weight and still be written as literals (also generator/tiling.h)
 
 -- Appends the entry of (input j, column c) to self.entries. `value` is the weight that most tiles have, `exceptions` the tiles that have
 -- another; `sometimes_zero`: some tile does not use it, so that what is loaded there must not count (it may be NaN). self.literal stays true
@@ -90,14 +32,18 @@ function tiling.add_entry(self, j, c)
   self.entries[#self.entries + 1] = entry
 end
 
+local function start(self, t)
+  if self.line then return axes.on_line(self.line, t) end
+  if self.starts then return self.starts[t] end
+  return self.step * t + self.offset
+end
+
+-- The axis function has all that takes a look at every tile: tiles, width; step and offset (a window starts at step·t + offset, where windows
+-- stay about as short that way) or else `starts` that keep every window inside of the axis, on a line (lib/axis) where they lie on one (empty where
+-- there are more than 65536); low and high, the columns that input j of any tile uses; entries and literal, as add_entry makes them.
 local function make(axis, size, zeros, outside)
-  local self = { size = size, tiles = (axis.n_in + size - 1) // size, n_in = axis.n_in, n_out = axis.n_out }
-  local from, to = axes.windows(axis, size, self.tiles)
-  place(self, axis, from, to, outside)
-  function self.counts(t, j, c)
-    local output = start(self, t) + c
-    return t * size + j < axis.n_in and not (zeros and (output < 0 or output >= axis.n_out))
-  end
+  local self = axis.tiling(size, zeros, outside)
+  self.n_in, self.n_out = axis.n_in, axis.n_out
   function self.weight(t, j, c)
     local i = t * size + j
     if i >= axis.n_in then return 0.0 end
@@ -105,16 +51,8 @@ local function make(axis, size, zeros, outside)
     if k < 0 or k >= axis.count(i) then return 0.0 end
     return axis.weight(i, k)
   end
-  find_ranges(self, axis)
-  self.entries, self.literal = {}, true
-  for j = 0, size - 1 do
-    for c = self.low[j], self.high[j] - 1 do tiling.add_entry(self, j, c) end
-  end
   self.clamped = {} -- columns that lie outside of the axis for some tile
-  for c = 0, self.width - 1 do
-    local first, last = start(self, 0) + c, start(self, self.tiles - 1) + c
-    self.clamped[c] = first < 0 or last >= axis.n_out
-  end
+  for c = 0, self.width - 1 do self.clamped[c] = self.first_start + c < 0 or self.last_start + c >= axis.n_out end
   return self
 end
 

@@ -194,7 +194,7 @@ PYTHON
   jq '.code |= with_entries(.value = "AAAA")' good.json >code.json
   jq '.winners[1].median_us = -1' good.json >time.json
   jq '.winners[0].variant.launches[0].blocks[0] = 1000000' good.json >launch.json
-  jq '.version = 2' good.json >newer.json
+  jq '.version = 3' good.json >newer.json
   cp a.db before
   for bad in cut code time launch newer; do
     gt import good.json "$bad.json" --cache a.db
@@ -435,4 +435,91 @@ SOURCE
   fails_with 2 "--no-trials"
   gt export --cache a.db --prefix x
   fails_with 2 "--prefix"
+}
+
+# A cache a.db in which an atomic configuration won, and the best of those whose results repeat is kept beside it.
+atomic_won() {
+  device_script a.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "rules": [
+    {"match": "sums=atomic", "us": 10}, {"match": "sums=ordered", "us": 20}]}'
+  ATOMIC=grid_sampler_2d_backward:n=2,c=1,in=6x5,out=7x8,dtype=f32,want=input,grid=random
+  gathertune tune "$ATOMIC" --device recorded:a.json --families grid_lds --strategy exhaustive --cache a.db >/dev/null 2>&1
+}
+
+@test "beside an atomic winner, what repeats goes along in JSON, a merge and a bundle, and is looked up with its code" {
+  atomic_won
+  gathertune export --cache a.db -o a.out
+  jq -e '(.winners[0].variant | .reproducible == false and (.configuration | contains("sums=atomic"))) and
+    (.deterministic | length == 1) and (.deterministic[0] | .code != null and .median_us > 19 and .variant.reproducible)' a.out
+  gt import a.out --cache b.db --json
+  works
+  json '.new_winners == 1 and .new_deterministic == 1 and .refused_winners == 0'
+  gt import a.out --cache b.db --json
+  works
+  json '.new_deterministic == 0 and .replaced_deterministic == 0'
+  gathertune export --cache b.db | cmp - a.out
+  gt merge a.db --into c.db
+  works
+  said "beside winners whose results repeat: 1 new"
+  gathertune export --cache c.db | cmp - a.out
+  gt export --cache a.db --format bundle -o d.db --json
+  works
+  json '.winners == 1'
+  for cache in a b c d; do
+    gt lookup "$ATOMIC" --device recorded:a.json --cache $cache.db --json --deterministic --emit code
+    works
+    json '.plan == "exact" and .reproducible and .expected_us > 19 and (.configuration | contains("sums=ordered"))'
+    [ "$(wc -c <code)" -eq "$(jq .code_bytes <<<"$output")" ]
+  done
+  gt lookup "$ATOMIC" --device recorded:a.json --cache d.db --json
+  json '.reproducible == false and .expected_us < 11'
+  gt explain "$ATOMIC" --cache d.db --json
+  works
+  json '.reproducible == false and .deterministic.median_us > 19 and (.deterministic.configuration | contains("sums=ordered"))'
+  gt explain "$ATOMIC" --cache a.db
+  said "deterministic  grid_lds:sums=ordered"
+  gt gc --cache b.db --max-size 1
+  works
+  gathertune export --cache b.db --no-trials | cmp - <(gathertune export --cache a.db --no-trials)
+  jq '.deterministic[0].variant.reproducible = false' a.out >bad.out
+  gt import bad.out --cache e.db
+  fails_with 1 "bad.out: deterministic 1: its results do not repeat"
+}
+
+@test "export --deterministic puts what repeats in the place of atomic winners" {
+  atomic_won
+  gathertune tune "$P" --device recorded:a.json --budget 2 --cache a.db >/dev/null 2>&1
+  gt export --cache a.db --format csv
+  works
+  said "sums=atomic"
+  gt export --cache a.db --format csv --deterministic
+  works
+  said "sums=ordered"
+  said "$P"
+  [ "${#lines[@]}" -eq 3 ]
+  gt export --cache a.db --format objects --deterministic -o objects --json
+  works
+  json '.winners == 2 and .files == 3'
+  jq -e '.objects | length == 2 and all(.variant.reproducible)' objects/manifest.json
+  gt export --cache a.db --format bundle --deterministic -o d.db
+  works
+  gt lookup "$ATOMIC" --device recorded:a.json --cache d.db --json
+  json '.plan == "exact" and .reproducible'
+  gt export --cache a.db --deterministic
+  works
+  json '.deterministic == [] and (.winners | length == 2 and all(.variant.reproducible))'
+  sqlite3 a.db "DELETE FROM deterministic"
+  gt export --cache a.db --operator grid_sampler_2d_backward --no-trials --deterministic
+  fails_with 1 "no winner whose results are the same bits in every run that was asked for"
+  gt export --cache a.db --format t4 --deterministic
+  fails_with 2 "--deterministic" "t4"
+}
+
+@test "a winner that repeats has nothing beside it any more" {
+  atomic_won
+  sed -i 's/"us": 20/"us": 5/' a.json
+  gathertune tune "$ATOMIC" --device recorded:a.json --families grid_lds --strategy exhaustive --retry --cache a.db >/dev/null 2>&1
+  gt export --cache a.db
+  works
+  json '.deterministic == [] and (.winners[0].variant | .reproducible and (.configuration | contains("sums=ordered")))'
+  [ "$(sqlite3 a.db "SELECT count(*) FROM code")" -eq 1 ]
 }

@@ -32,6 +32,28 @@ load helpers
   json '.configurations | length > 0 and all(startswith("direct:"))'
 }
 
+@test "axes of millions of positions have their kernels, and are told at once why they have not" {
+  long=upsample_linear1d_backward:n=1,c=2,dtype=f32
+  gt generate "$long,in=1000000,out=2000000" --family taps
+  works
+  said "gt_taps"
+  for sizes in in=1000003,out=1700005 in=1700005,out=1000003 in=4000037,out=8000009; do
+    for family in taps inner tile twopass reduce march; do
+      gt generate "$long,$sizes" --family $family
+      [[ $stderr != *instructions* ]]
+      fails_with 1 "$family"
+    done
+    gt generate "$long,$sizes" --family direct
+    works
+  done
+  gt generate avg_pool2d_backward:n=1,c=2,in=1x1000003,out=1x500001,dtype=f32,kernel=1x2 --family taps # strides are whole though sizes are odd
+  works
+  device_script odd.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip"}}'
+  gt tune "$long,in=1000003,out=1700005" --device recorded:odd.json --budget 4 --json
+  works
+  json '.problems[0] | .status == "OK" and (.configuration | startswith("direct:"))'
+}
+
 @test "--json tells the variant, and -o writes the source" {
   gt generate "$P" --family direct --json -o kernel.hip
   works

@@ -65,6 +65,8 @@ static void put_trials(gt_cache *cache, const gt_problem *problem) {
                           .ties = &tie,
                           .n_ties = 1};
       REQUIRE(gt_cache_put_winner(cache, &device, problem, &winner, &error) == GT_OK, "%s", error.text);
+      winner.median_us = 7.25;
+      REQUIRE(gt_cache_put_deterministic(cache, &device, problem, &winner, &error) == GT_OK, "%s", error.text);
     }
     gt_variant_free(&variant);
   }
@@ -152,6 +154,7 @@ static void read_parts(use *u) {
   gt_trial trial;
   gt_problem problem = fuzz_problem(2, "f32"), near = fuzz_problem(9, "f32");
   gt_error error = {0};
+  gt_status status;
   check(u, gt_cache_count(u->cache, &counts, &error), &error);
   check(u, gt_cache_each_winner(u->cache, on_winner, &u->seen, &error), &error);
   check(u, gt_cache_each_trial(u->cache, &u->device, &problem, on_trial, &u->seen, &error), &error);
@@ -161,8 +164,11 @@ static void read_parts(use *u) {
   gt_winner_free(&winner);
   check(u, gt_cache_get_near_winner(u->cache, &u->device, &near, true, &winner, &error), &error);
   gt_winner_free(&winner);
+  status = gt_cache_get_deterministic(u->cache, &u->device, &problem, true, &winner, &error);
+  if (status != GT_NOT_FOUND) check(u, status, &error);
+  gt_winner_free(&winner);
   memset(&trial, 0, sizeof trial);
-  gt_status status =
+  status =
       gt_cache_get_quarantined(u->cache, &u->device, "0123456789abcdef0123456789abcdef", &trial, &error);
   if (status != GT_NOT_FOUND) check(u, status, &error);
   gt_trial_free(&trial);

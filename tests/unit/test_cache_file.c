@@ -149,7 +149,7 @@ static void the_half_written_database_of_something_else_is_left_to_its_owner(voi
 static void a_cache_of_a_newer_version_is_refused_and_left_as_it_is(void **state) {
   fixture *f = *state;
   gt_cache_close(open_cache(f->path, GT_CACHE_WRITE));
-  run_sql(f->path, "PRAGMA user_version = 3; DROP TABLE trial");
+  run_sql(f->path, "PRAGMA user_version = 4; DROP TABLE trial");
   assert_refused(f, GT_NEWER_SCHEMA);
   run_sql(f->path, "PRAGMA user_version = 0");
   assert_refused(f, GT_CORRUPT);

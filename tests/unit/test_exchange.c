@@ -86,8 +86,12 @@ static void add_random_winner(gt_collection *collection, uint64_t *state, int fr
     winner.code_size = strlen(winner.code);
     gt_hash(winner.code, winner.code_size, winner.code_hash);
   }
+  // Those beside winners are among the reproducible ones only.
+  bool beside = pick(state, 3) == 0;
+  winner.variant.reproducible = beside || pick(state, 2);
   gt_collection_add_winner(collection, gt_collection_device(collection, &device), from, hosts[pick(state, 3)],
                            &winner);
+  collection->winners[collection->n_winners - 1].deterministic = beside;
 }
 
 // A collection as a cache can hold it: one record of each key. The same for the same seed.
@@ -96,7 +100,7 @@ static void make_random(gt_collection *collection, uint64_t seed, int from) {
   gt_merge_counts counts;
   *collection = (gt_collection){0};
   for (int i = pick(&state, 12); i > 0; i--) add_random_trial(collection, &state, from);
-  for (int i = pick(&state, 8); i > 0; i--) add_random_winner(collection, &state, from);
+  for (int i = pick(&state, 12); i > 0; i--) add_random_winner(collection, &state, from);
   gt_merge_settle(collection, NULL, NULL, &counts);
 }
 
@@ -171,7 +175,9 @@ static void what_is_there_already_is_not_written_again(void **state) {
   uint64_t seeds[] = {5, 6};
   merge_into(f->path, seeds, 2);
   gt_merge_counts again = merge_into(f->path, seeds, 2);
-  assert_int_equal(again.new_trials + again.replaced_trials + again.new_winners + again.replaced_winners, 0);
+  assert_int_equal(again.new_trials + again.replaced_trials + again.new_winners + again.replaced_winners +
+                       again.new_deterministic + again.replaced_deterministic,
+                   0);
 }
 
 // One winner of a problem, with its time.
@@ -293,8 +299,12 @@ static void json_with_values_that_cannot_be_is_refused(void **state) {
   static const struct {
     const char *from, *to, *expected;
   } cases[] = {
-      {"\"version\": 1", "\"version\": 2", "newer"},
-      {"\"version\": 1", "\"version\": 0", "never was"},
+      {"\"version\": 2", "\"version\": 3", "newer"},
+      {"\"version\": 2", "\"version\": 0", "never was"},
+      {"\"version\": 2", "\"version\": 1", "deterministic"},
+      {"\"deterministic\": []", "\"deterministic\": {}", "to be arrays"},
+      {"\"deterministic\": []", "\"deterministic\": [1]", "deterministic 1: "},
+      {"\"winners\": [", "\"winners\": [], \"deterministic\": [", "duplicate"},
       {"\"format\": \"gathertune\"", "\"format\": \"other\"", "not what gathertune export"},
       {"\"median_us\": 7.5", "\"median_us\": -7.5", "winner 1: a time"},
       {"\"median_us\": 7.5", "\"median_us\": 1e999", "not JSON"},

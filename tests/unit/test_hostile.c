@@ -23,6 +23,9 @@ static void make_good(const char *path) {
     code[0] = (char)('0' + n);
     gt_winner winner = a_winner("direct", code);
     assert_ok(gt_cache_put_winner(cache, &device, &problem, &winner, &error));
+    code[0] = (char)('a' + n);
+    winner.median_us = 6; // else a merge would find the winner good for both
+    assert_ok(gt_cache_put_deterministic(cache, &device, &problem, &winner, &error));
     gt_stale_check check = {.configuration = "direct", .outcome = GT_OUTCOME_OK};
     memset(check.source_hash, 'a', sizeof check.source_hash - 1);
     assert_ok(gt_cache_put_stale_check(cache, &device, &problem, &check, &error));
@@ -49,7 +52,7 @@ static gt_status read_all(const char *path, gt_error *error) {
   const gt_selection everything = {0};
   gt_fingerprint device = a_device();
   gt_problem problem = a_problem(2, "f32"), near = a_problem(9, "f32");
-  gt_winner winner = {0}, other = {0};
+  gt_winner winner = {0}, other = {0}, repeating = {0};
   gt_cache_counts counts;
   size_t seen = 0;
   gt_status status = gt_cache_open(path, GT_CACHE_READ, &cache, error);
@@ -58,11 +61,13 @@ static gt_status read_all(const char *path, gt_error *error) {
   if (status == GT_OK) status = gt_cache_each_trial(cache, &device, &problem, ignore_trial, &seen, error);
   if (status == GT_OK) status = gt_cache_get_winner(cache, &device, &problem, true, &winner, error);
   if (status == GT_OK) status = gt_cache_get_near_winner(cache, &device, &near, true, &other, error);
+  if (status == GT_OK) status = gt_cache_get_deterministic(cache, &device, &problem, true, &repeating, error);
   if (status == GT_OK) status = gt_collection_read(&all, cache, &everything, 1, error);
   if (status == GT_OK) status = gt_cache_each_stale_check(cache, ignore_check, &seen, error);
   if (status == GT_OK) status = gt_cache_verify(cache, error);
   gt_winner_free(&winner);
   gt_winner_free(&other);
+  gt_winner_free(&repeating);
   gt_collection_free(&all);
   gt_cache_close(cache);
   if (status != GT_OK) {
@@ -235,6 +240,15 @@ static const struct {
     {"UPDATE code SET blob = zeroblob(size)", false},
     {"UPDATE code SET size = 5", false},
     {"UPDATE model SET name = hex(zeroblob(200))", false},
+    // What is beside winners.
+    {"DROP TABLE deterministic", false},
+    {"UPDATE deterministic SET variant = json_set(variant, '$.reproducible', json('false'))", false},
+    {"UPDATE deterministic SET median_us = 0.0", false},
+    {"UPDATE deterministic SET ties = '[{}]'", false},
+    {"UPDATE deterministic SET host = hex(zeroblob(100))", false},
+    {"UPDATE deterministic SET code = (SELECT code FROM winner)", true},
+    {"UPDATE deterministic SET code = 'none'", false},
+    {"DELETE FROM winner", false}, // whose problems have what is beside them all the same
 };
 
 static void databases_that_are_made_to_harm_are_refused_or_harmless(void **state) {

@@ -169,7 +169,7 @@ static void of_what_was_tried_only_what_is_right_legal_and_no_yardstick_is_the_b
   gt_generator *generator;
   char *configuration, *command = gt_print("echo '{}' >'%s/gpu.json'", f->folder),
                        *device = gt_print("recorded:%s/gpu.json", f->folder), *path = gt_print("%s/cache.db", f->folder);
-  double us;
+  double us, spread_us;
   assert_int_equal(system(command), 0);
   assert_ok(gt_device_open(device, &open, &error));
   assert_ok(gt_generator_open(NULL, &generator, &error));
@@ -177,22 +177,25 @@ static void of_what_was_tried_only_what_is_right_legal_and_no_yardstick_is_the_b
   gt_cache *cache = open_cache(path, GT_CACHE_WRITE);
   const char *random = SAMPLER "n=2,grid=random";
   gt_problem problem = parse(random), any = parse(SAMPLER "n=2"), only_grid = parse(SAMPLER "n=2,want=grid,grid=random");
-  assert_status(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &error), NOT_FOUND);
+  assert_status(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &spread_us, &error),
+                NOT_FOUND);
   put_trial(cache, gpu, random, LDS("atomic", "256"), 5);
   put_trial(cache, gpu, random, LDS("ordered", "128"), 0);
   put_trial(cache, gpu, random, LDS("ordered", "100"), 6); // no such block
   put_trial(cache, gpu, random, "grid_lds:channels=3", 6); // of older templates
   put_trial(cache, gpu, random, "grid_stream:block=256", 1);
-  assert_status(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &error), NOT_FOUND);
+  assert_status(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &spread_us, &error),
+                NOT_FOUND);
   assert_null(configuration);
   put_trial(cache, gpu, random, LDS("ordered", "512"), 9);
   put_trial(cache, gpu, random, LDS("ordered", "256"), 8);
-  assert_ok(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &error));
+  assert_ok(gt_repeat_best(generator, cache, gpu, &problem, &configuration, &us, &spread_us, &error));
   assert_string_equal(configuration, LDS("ordered", "256"));
   assert_true(us == 8);
   free(configuration);
   // One class says nothing of the others.
-  assert_status(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &error), NOT_FOUND);
+  assert_status(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &spread_us, &error),
+                NOT_FOUND);
   static const char *const others[] = {"identity", "smooth", "contended"};
   for (int i = 0; i < 3; i++) {
     char *other = gt_print(SAMPLER "n=2,grid=%s", others[i]);
@@ -201,18 +204,19 @@ static void of_what_was_tried_only_what_is_right_legal_and_no_yardstick_is_the_b
     put_trial(cache, gpu, other, LDS("atomic", "256"), 2);
     free(other);
   }
-  assert_ok(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &error));
+  assert_ok(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &spread_us, &error));
   assert_string_equal(configuration, LDS("ordered", "512"));
   assert_true(us > 12.72 && us < 12.73); // the fourth root of 9 · 9 · 9 · 36
   free(configuration);
   // Trials of its own, for a given grid, say more.
   put_trial(cache, gpu, SAMPLER "n=2", LDS("ordered", "128"), 70);
-  assert_ok(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &error));
+  assert_ok(gt_repeat_best(generator, cache, gpu, &any, &configuration, &us, &spread_us, &error));
   assert_string_equal(configuration, LDS("ordered", "128"));
   free(configuration);
   // Baselines repeat for the gradient of the grid alone, and still are no answer.
   put_trial(cache, gpu, SAMPLER "n=2,want=grid,grid=random", "grid_scatter:block=256", 3);
-  assert_status(gt_repeat_best(generator, cache, gpu, &only_grid, &configuration, &us, &error), NOT_FOUND);
+  assert_status(gt_repeat_best(generator, cache, gpu, &only_grid, &configuration, &us, &spread_us, &error),
+                NOT_FOUND);
   gt_cache_close(cache);
   gt_generator_close(generator);
   gt_device_close(&open);

@@ -215,6 +215,23 @@ static void taps_outside_of_an_axis_are_errors(void **state) {
   assert_fails("$(p.axes[3].weight(1, -1))", "t.kernel:1: weight: position 1 has 4 taps, no tap -1");
 }
 
+static void tilings_come_as_tables_and_tell_what_is_wrong_with_their_arguments(void **state) {
+  (void)state;
+  assert_renders_with(FAMILY(""),
+                      "@local t, l = p.axes[3].tiling(2, true, false), p.axes[2].tiling(1, false, true)\n"
+                      "$(t.size) $(t.tiles) $(t.width) $(t.step) $(t.offset) $(t.low[1]) $(t.high[1]) "
+                      "$(tostring(t.literal)) $(#t.entries)\n"
+                      "$(t.entries[1].j) $(t.entries[1].c) $(t.entries[1].slot) "
+                      "$(literal(t.entries[1].value)) $(#t.entries[1].exceptions)\n"
+                      "$(tostring(l.step)) $(l.line.slope) $(l.line.shift) $(tostring(l.line.most)) "
+                      "$(l.starts[0]) $(l.starts[8])\n",
+                      NULL, "upsample_bilinear2d_backward:n=2,c=3,in=9x4,out=14x8,dtype=f32",
+                      "2 2 6 4 -1 2 6 true 8\n0 0 0 0.25f 0\nnil 101945 16 nil -1 12\n");
+  assert_fails("$(#p.axes[3].tiling(0).entries)", "t.kernel:1: tiling: tiles of 0 inputs, and not 1 to 4096");
+  assert_fails("$(#p.axes[3].tiling(1e9).entries)",
+               "t.kernel:1: tiling: tiles of 1000000000 inputs, and not 1 to 4096");
+}
+
 static void views_outlive_the_problem_they_were_made_of(void **state) {
   (void)state;
   static const char script[] = FAMILY("local kept = {}\np0.bindings = function(c, p)\n"
@@ -453,6 +470,7 @@ int main(void) {
       cmocka_unit_test(views_show_the_problem_but_not_the_batch),
       cmocka_unit_test(views_show_where_the_elements_of_grad_output_lie),
       cmocka_unit_test(taps_outside_of_an_axis_are_errors),
+      cmocka_unit_test(tilings_come_as_tables_and_tell_what_is_wrong_with_their_arguments),
       cmocka_unit_test(views_outlive_the_problem_they_were_made_of),
       cmocka_unit_test(emit_that_was_kept_writes_to_the_rendering_at_hand_only),
       cmocka_unit_test(too_much_text_is_refused),

@@ -324,6 +324,19 @@ static void where_results_must_repeat_the_best_of_what_was_tried_takes_the_place
     gathertune_close(context);
   }
   assert_int_equal(access("calls", F_OK), -1);
+  // The same from a bundle, which has no trials, and no file of code objects beside it.
+  shell("mkdir elsewhere && \"$REAL\" export --format bundle -o elsewhere/bundle.db >/dev/null && rm "
+        "cache.db*");
+  setenv("GATHERTUNE_SYSTEM_CACHE", "elsewhere/bundle.db", 1);
+  gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    gathertune_plan_info info = describe(repeating_plan_of(context, cases[i].problem));
+    assert_string_equal(info.configuration, ORDERED "256");
+    assert_true(info.reproducible && !info.stale);
+    assert_int_equal(info.origin, cases[i].origin);
+    assert_true(info.expected_us > cases[i].us - 0.5 && info.expected_us < cases[i].us + 0.5);
+  }
+  gathertune_close(context);
 }
 
 static void tuning_on_first_use_tunes_each_kind_of_positions(void **state) {

@@ -79,6 +79,46 @@ static void what_was_tuned_for_a_grid_computes_right_at_other_positions(void **s
   gt_device_close(&open);
 }
 
+// Two machines' results are merged and shipped; what is faster is not reproducible.
+static void a_bundle_serves_programs_elsewhere_that_want_the_same_bits_in_every_run(void **state) {
+  (void)state;
+  gt_open_device open;
+  gt_error error = {0};
+  gathertune_context *context = attach(&open, GATHERTUNE_MODE_LOOKUP);
+  gathertune_close(context);
+  gt_device_close(&open);
+  static const char problem[] = SAMPLER "n=2,c=3,in=6x5,out=7x8,dtype=f32,grid=random";
+  for (int i = 0; i < 2; i++)
+    shell("\"$GATHERTUNE_PROGRAM\" tune '%s' --device opencl:0 --families %s --cache %d.db --budget 1 "
+          "--batch-us 10 "
+          ">/dev/null 2>&1",
+          problem, i ? "grid_bin" : "grid_scatter", i);
+  shell("sqlite3 1.db 'UPDATE winner SET median_us = 1000000 * median_us' && mkdir elsewhere && "
+        "\"$GATHERTUNE_PROGRAM\" merge 1.db --into 0.db >/dev/null && "
+        "\"$GATHERTUNE_PROGRAM\" export --cache 0.db --format bundle -o elsewhere/bundle.db >/dev/null && "
+        "rm [01].db*");
+  setenv("GATHERTUNE_SYSTEM_CACHE", "elsewhere/bundle.db", 1);
+  setenv("GATHERTUNE_PROGRAM", "/nowhere", 1);
+  context = attach(&open, GATHERTUNE_MODE_LOOKUP);
+  const gathertune_plan *plans[2] = {plan_of(context, problem)};
+  if (gathertune_get_plan(context, problem, GATHERTUNE_DETERMINISTIC, &plans[1]) != GATHERTUNE_OK)
+    fail_msg("%s", gathertune_message(context));
+  for (int i = 0; i < 2; i++) {
+    gathertune_plan_info info = describe(plans[i]);
+    assert_int_equal(info.origin, GATHERTUNE_EXACT);
+    assert_int_equal(info.reproducible, i);
+    assert_has(info.configuration, i ? "grid_bin:" : "grid_scatter:");
+    assert_has(info.from_cache, "bundle.db");
+    assert_false(info.stale);
+    tensors t = make_tensors(&open, plans[i]);
+    execute(context, plans[i], NULL, &t);
+    SUCCEED(open.backend->synchronize(open.device, &error));
+    check_tensors(&t);
+  }
+  gathertune_close(context);
+  gt_device_close(&open);
+}
+
 static void a_device_by_name_has_a_queue_of_its_own(void **state) {
   (void)state;
   gathertune_context *context;
@@ -114,9 +154,12 @@ static void a_queue_out_of_order_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      CASE(results_on_the_programs_queue_are_right), CASE(threads_may_execute_one_plan_at_once),
-      CASE(what_first_use_tuned_computes_right),     CASE(a_device_by_name_has_a_queue_of_its_own),
+      CASE(results_on_the_programs_queue_are_right),
+      CASE(threads_may_execute_one_plan_at_once),
+      CASE(what_first_use_tuned_computes_right),
+      CASE(a_device_by_name_has_a_queue_of_its_own),
       CASE(what_was_tuned_for_a_grid_computes_right_at_other_positions),
+      CASE(a_bundle_serves_programs_elsewhere_that_want_the_same_bits_in_every_run),
       CASE(a_queue_out_of_order_is_refused),
   };
   return cmocka_run_group_tests_name("runtime on OpenCL", tests, NULL, NULL);

@@ -241,7 +241,7 @@ static void what_cannot_be_remembered_is_checked_again_and_nothing_is_harmed(voi
   tune_with_old_templates(*state, "taps");
   shell("mkdir system && mv cache.db system/ && rm -f cache.db.*");
   setenv("GATHERTUNE_SYSTEM_CACHE", "system/cache.db", 1);
-  shell("cp system/cache.db cache.db && sqlite3 cache.db 'PRAGMA user_version = 3' && cp cache.db before.db");
+  shell("cp system/cache.db cache.db && sqlite3 cache.db 'PRAGMA user_version = 4' && cp cache.db before.db");
   for (int again = 0; again < 2; again++) {
     gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_COMPILE);
     assert_has(gathertune_notes(context), "cache.db: made by a newer gathertune");

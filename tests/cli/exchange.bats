@@ -16,7 +16,7 @@ tuned_on() {
   json '.new_winners == 2 and .refused_winners == 0 and .stale_winners == 0 and .conflicts == []'
   gathertune export --cache b.db >b.json
   cmp one.json b.json
-  [ "$(jq -r '.winners[0].host' b.json)" = "$(hostname | cut -c 1-64)" ]
+  [ "$(jq -r '.winners[0].host' b.json)" = "$(uname -n | cut -c 1-64)" ]
   gt import one.json --cache b.db --json # a second time changes nothing
   works
   json '.new_winners == 0 and .replaced_winners == 0 and .new_trials == 0 and .replaced_trials == 0'

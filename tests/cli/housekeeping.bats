@@ -2,7 +2,7 @@ load helpers
 
 tune_recorded() {
   device_script gpu.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "hashed": [50, 200], "rules": [{"match": "direct:block=64", "action": "hang"}]}'
-  gathertune tune "$P" --device recorded:gpu.json --families direct --launch-limit 1 >/dev/null 2>&1
+  gathertune tune "$P" --device recorded:gpu.json --families direct --launch-limit 3 >/dev/null 2>&1
 }
 
 plain_recorded() {

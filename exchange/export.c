@@ -11,13 +11,13 @@
 
 static const gt_format formats[] = {
     {"json", "everything, to import again (docs/exchange.md)", true, true, false, gt_export_json},
-    {"t4", "trials as T4 JSON, which Kernel Tuner and gathertune replay read; a folder for several problems",
+    {"t4", "trials as T4 JSON, for Kernel Tuner and replay; several problems: a folder",
      true, false, false, gt_export_t4},
     {"csv", "winners, one line for a problem", false, true, false, gt_export_csv},
     {"bundle", "winners and code objects as a read-only cache, to ship", false, true, true, gt_export_bundle},
     {"objects", "a folder with a file for each code object, and a manifest", false, true, true,
      gt_export_objects},
-    {"c", "a C source with HIP code objects and a launcher, which needs the HIP runtime alone", false, true,
+    {"c", "a C source with HIP code objects and a launcher, for the HIP runtime alone", false, true,
      false, gt_export_c},
 };
 

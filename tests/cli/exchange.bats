@@ -169,7 +169,7 @@ PYTHON
   said "winners that differ"
   said "clearly slower"
   said "4.80 … 5.20"
-  said "stale, since the templates have changed: 1 winners"
+  said "stale, since the templates have changed: 1 winner and "
 }
 
 @test "import leaves out what is not in the search space, and says so" {

@@ -48,6 +48,16 @@ rows() { sqlite3 cache.db "SELECT count(*) FROM $1"; }
   fails_with 2 "--older-than"
 }
 
+@test "a command that is not told which of several models is meant names them" {
+  plain_recorded
+  device_script gpu.json <<<'{"hashed": [50, 200], "fingerprint": {"name": "Imaginary Y"}}'
+  gathertune tune "$P" --device recorded:gpu.json --budget 1 >/dev/null 2>&1
+  for command in "explain $P" "list --trials $P"; do
+    gt $command
+    fails_with 2 "several models" "Imaginary X" "Imaginary Y" "--model"
+  done
+}
+
 @test "gc keeps trials that hung, so that they are not tried again" {
   tune_recorded
   hung=$(sqlite3 cache.db "SELECT count(*) FROM trial WHERE outcome = 'timeout'")

@@ -196,6 +196,9 @@ SCRIPT
   works
   json '.winners | length == 1'
   json '.trials >= 8'
+  gt list --stale
+  works
+  said "none of 1 winner is stale"
   gt list --trials "$P"
   works
   said "outcome"

@@ -172,7 +172,7 @@ suite() { # of so many problems
   complained "tuning 2 of 2 on recorded:"
   complained "  recorded:a.json: problem "
   complained "  recorded:b.json: problem "
-  said "recorded:a.json: 1 problems in "
+  said "recorded:a.json: 1 problem in "
   type -P script >/dev/null || skip "needs script(1)"
   command script -qec true /dev/null >/dev/null 2>&1 || skip "script(1) can make no terminal here"
   command script -qec "'$GATHERTUNE' tune --suite suite.txt --device $PAIR $SPACE --retry" /dev/null >typed

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,12 @@ gt_short gt_ratio(double numerator, double denominator, const char *suffix) {
   gt_short result = {"-"};
   if (numerator > 0 && denominator > 0)
     snprintf(result.text, sizeof result.text, "%.2f%s", numerator / denominator, suffix);
+  return result;
+}
+
+gt_short gt_counted(uint64_t count, const char *noun) {
+  gt_short result;
+  snprintf(result.text, sizeof result.text, "%" PRIu64 " %.20s%s", count, noun, count == 1 ? "" : "s");
   return result;
 }
 

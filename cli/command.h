@@ -63,12 +63,13 @@ bool gt_was_interrupted(void);
 
 // "56.2", three to four digits; "-" where there is no time (0 or less). For tables.
 typedef struct {
-  char text[32];
+  char text[48];
 } gt_short;
 gt_short gt_microseconds(double us);
 gt_short gt_ratio(double numerator, double denominator,
                   const char *suffix); // two decimals; "-" without a value
 gt_short gt_bytes(uint64_t bytes);     // "1.5 KiB"
+gt_short gt_counted(uint64_t count, const char *noun); // "1 winner", "3 winners"
 
 // A JSON number, or null where there is no value (0 or less).
 json_t *gt_json_number(double value);

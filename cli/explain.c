@@ -118,13 +118,14 @@ static char *reason(const answer *a) {
   }
   const gt_trial *best = &e->trials[e->best], *won = &e->trials[e->won];
   if (e->won == e->best)
-    return gt_print("it is the fastest of %zu candidates that were timed", e->candidates - e->failed);
+    return gt_print("it is the fastest of %s that were timed",
+                    gt_counted(e->candidates - e->failed, "candidate").text);
   double percent = 100 * (won->median_us / best->median_us - 1);
   if (gt_choose_beats(best, won))
     return gt_print(
-        "when it was chosen, in %.2f µs; by now %s is %.1f %% faster in its trial. Tune the problem "
-        "again",
-        winner->median_us, best->configuration, percent);
+        "it was the fastest when it was chosen, in %s µs; by now %s is %.1f %% faster in its trial. Tune the "
+        "problem again",
+        gt_microseconds(winner->median_us).text, best->configuration, percent);
   return gt_print(
       "its trial was %.1f %% slower than that of %s, which is within the noise or 3 %%: the best few "
       "were timed once more side by side, and of the tied the one that was the winner before, or "
@@ -176,8 +177,8 @@ static void print_candidates(const evidence *e, int64_t top) {
   }
   gt_table_free(table);
   if (e->count)
-    printf("\n%zu candidates were tried: %zu failed, %zu have the same kernels as another\n", e->candidates,
-           e->failed, e->duplicates);
+    printf("\n%s tried: %zu failed, %zu with the same kernels as another\n",
+           gt_counted(e->candidates, "candidate").text, e->failed, e->duplicates);
 }
 
 // Whether the winner's problem differs from this one in nothing that kernels depend on; and why it was then taken.
@@ -413,11 +414,9 @@ int gt_command_explain(int argc, char **argv) {
       .command = "explain",
       .arguments = "PROBLEM",
       .about =
-          "Tells why a problem has the configuration that it has: what was tried, how long each took, which "
-          "rule decided,\n"
-          "what was borrowed from another batch size, and whether the templates (with --device: or the compiler) "
-          "have changed since,\n"
-          "and if so, what came of checking what they make of it now.",
+          "Tells why a problem has the configuration that it has: what was tried, how long each took, which rule\n"
+          "decided, what was borrowed from another batch size, and whether the templates (with --device: or the\n"
+          "compiler) have changed since, and if so, what came of checking what they make of it now.",
       .options = options,
       .takes_problem = true,
       .examples = "  gathertune explain --model MI300X \\\n"

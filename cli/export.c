@@ -61,8 +61,8 @@ static void report(const arguments *a, const gt_export_counts *counts) {
                             "winners", (json_int_t)counts->winners, "trials", (json_int_t)counts->trials,
                             "files", (json_int_t)counts->files));
   else
-    printf("%zu winner%s and %zu trial%s in %s\n", counts->winners, counts->winners == 1 ? "" : "s",
-           counts->trials, counts->trials == 1 ? "" : "s", a->options.path);
+    printf("%s and %s in %s\n", gt_counted(counts->winners, "winner").text,
+           gt_counted(counts->trials, "trial").text, a->options.path);
 }
 
 static int run(arguments *a) {
@@ -129,10 +129,9 @@ int gt_command_export(int argc, char **argv) {
   const gt_usage usage = {
       .command = "export",
       .arguments = "",
-      .about = "Writes what is in the tuning cache, or a part of it, in a format for other programs and "
-               "machines. The cache is only\n"
-               "read. Host names and device addresses are part of json and bundle: they say where a time "
-               "comes from.",
+      .about = "Writes what is in the tuning cache, or a part of it, in a format for other programs and\n"
+               "machines. The cache is only read. Host names and device addresses are part of json and bundle: they\n"
+               "say where a time comes from.",
       .options = options,
       .examples = "  gathertune export --model MI300X --format json -o mi300x.json\n",
   };

@@ -34,10 +34,10 @@ static void report(const gt_gc_options *options, const gt_gc_counts *n, const ch
                             (json_int_t)n->bytes_before, "bytes_after", (json_int_t)n->bytes_after));
     return;
   }
-  printf("%s %lld trials, %lld rechecks, %lld checks of stale winners, %lld code objects, %lld problems and "
-         "%lld devices; ",
-         options->dry_run ? "would remove" : "removed", (long long)n->trials, (long long)n->rechecks,
-         (long long)n->stale_checks, (long long)n->codes, (long long)n->problems, (long long)n->devices);
+  printf("%s %s, %s, %s of stale winners, %s, %s and %s; ", options->dry_run ? "would remove" : "removed",
+         gt_counted((uint64_t)n->trials, "trial").text, gt_counted((uint64_t)n->rechecks, "recheck").text,
+         gt_counted((uint64_t)n->stale_checks, "check").text, gt_counted((uint64_t)n->codes, "code object").text,
+         gt_counted((uint64_t)n->problems, "problem").text, gt_counted((uint64_t)n->devices, "device").text);
   printf("%s: %s, ", path, gt_bytes((uint64_t)n->bytes_before).text);
   printf("%s %s\n", options->dry_run ? "then" : "now", gt_bytes((uint64_t)n->bytes_after).text);
 }

@@ -110,8 +110,8 @@ static gt_status emit_space(const request *r, gt_generator *generator, const gt_
   fflush(stdout);
   // On the other stream, so that the list can be read by a program.
   if (status == GT_OK)
-    fprintf(stderr, "%zu configurations of %s; %zu combinations are ruled out by its constraints\n",
-            space.count, family, space.rejected);
+    fprintf(stderr, "%s of %s; its constraints rule out %s\n",
+            gt_counted(space.count, "configuration").text, family, gt_counted(space.rejected, "combination").text);
 done:
   gt_buffer_free(&lines);
   gt_space_free(&space);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "cli/command.h"
+#include "cli/model.h"
 #include "cli/table.h"
 #include "generator/default.h"
 
@@ -94,13 +96,13 @@ static int by_value(const void *a, const void *b) {
 }
 
 typedef struct {
-  size_t count; // timed
-  double median, worst_decile, worst;
+  size_t count;                       // timed
+  double median, worst_decile, worst; // NAN when none was
 } summary;
 
 static summary summarize(const rows *all, double (*value)(const row *)) {
   double *values = gt_alloc((all->count + 1) * sizeof *values);
-  summary s = {0};
+  summary s = {0, NAN, NAN, NAN};
   for (size_t i = 0; i < all->count; i++) {
     double v = value(&all->list[i]);
     if (!isnan(v)) values[s.count++] = v;
@@ -149,8 +151,9 @@ static void print_json(const rows *all) {
   for (size_t k = 0; k < N_KINDS; k++) {
     summary s = summarize(all, kinds[k].value);
     json_object_set_new(summaries, kinds[k].name,
-                        json_pack("{s:I, s:f, s:f, s:f}", "timed", (json_int_t)s.count, "median", s.median,
-                                  "worst_decile", s.worst_decile, "worst", s.worst));
+                        json_pack("{s:I, s:o, s:o, s:o}", "timed", (json_int_t)s.count, "median",
+                                  number(s.median), "worst_decile", number(s.worst_decile), "worst",
+                                  number(s.worst)));
   }
   gt_print_json(json_pack("{s:o, s:o}", "problems", list, "percent_slower_than_best", summaries));
 }
@@ -178,9 +181,31 @@ static void print_text(const rows *all) {
   printf("\npercent slower than the fastest trial:\n");
   for (size_t k = 0; k < N_KINDS; k++) {
     summary s = summarize(all, kinds[k].value);
+    if (s.count == 0) {
+      printf("%-8s none of %zu was timed\n", kinds[k].name, all->count);
+      continue;
+    }
     printf("%-8s median %.1f, worst decile from %.1f, worst %.1f (%zu of %zu were timed)\n", kinds[k].name,
            s.median, s.worst_decile, s.worst, s.count, all->count);
   }
+}
+
+// The cache's models, for who asked for one that it has not.
+static void on_model(void *context, const char *text) {
+  gt_buffer *models = context;
+  gt_buffer_print(models, "%s\"%s\"", models->length ? ", " : "", text);
+}
+
+static gt_status fail_none(const gt_layer *layer, const gt_fingerprint *device, gt_error *error) {
+  gt_buffer models = {0};
+  gt_status status = layer && layer->cache ? gt_model_each(layer->cache, on_model, &models, error) : GT_OK;
+  if (status == GT_OK && models.length)
+    status = gt_fail(error, GT_NOT_FOUND, "nothing is tuned on %s; --model names one of %s", device->name,
+                     models.data);
+  else if (status == GT_OK)
+    status = gt_fail(error, GT_NOT_FOUND, "the cache has no problem that was tuned on %s", device->name);
+  gt_buffer_free(&models);
+  return status;
 }
 
 gt_status gt_leave_one_out(gt_finder *finder, const gt_layers *layers, const gt_fingerprint *device,
@@ -190,7 +215,7 @@ gt_status gt_leave_one_out(gt_finder *finder, const gt_layers *layers, const gt_
   const gt_layer *layer = layers->count ? &layers->list[layers->count - 1] : NULL;
   if (layer && layer->cache) status = gt_cache_each_tuned(layer->cache, device, on_tuned, &all, error);
   if (status == GT_OK && all.count == 0)
-    status = gt_fail(error, GT_NOT_FOUND, "the cache has no problem that was tuned on %s", device->name);
+    status = fail_none(layer, device, error);
   for (size_t i = 0; i < all.count && status == GT_OK; i++)
     status = rate(finder, layer, device, &all.list[i], error);
   if (status == GT_OK) (json ? print_json : print_text)(&all);

@@ -53,13 +53,6 @@ static void on_winner_json(void *context, const gt_winner *winner) {
   json_array_append_new(context, gt_winner_json(winner));
 }
 
-// "1 winner", "3 winners".
-static gt_short counted(int64_t count, const char *noun) {
-  gt_short result;
-  snprintf(result.text, sizeof result.text, "%lld %.8s%s", (long long)count, noun, count == 1 ? "" : "s");
-  return result;
-}
-
 static gt_status list_winners(gt_cache *cache, const char *path, bool as_json, gt_error *error) {
   gt_cache_counts counts = {0};
   winner_tables tables = {0};
@@ -82,9 +75,9 @@ static gt_status list_winners(gt_cache *cache, const char *path, bool as_json, g
   }
   json_decref(list);
   if (cache)
-    printf("%s, %s of %s on %s of %s in %s\n", counted(counts.winners, "winner").text,
-           counted(counts.trials, "trial").text, counted(counts.problems, "problem").text,
-           counted(counts.devices, "device").text, counted(counts.models, "model").text, path);
+    printf("%s, %s of %s on %s of %s in %s\n", gt_counted((uint64_t)counts.winners, "winner").text,
+           gt_counted((uint64_t)counts.trials, "trial").text, gt_counted((uint64_t)counts.problems, "problem").text,
+           gt_counted((uint64_t)counts.devices, "device").text, gt_counted((uint64_t)counts.models, "model").text, path);
   else
     printf("nothing is tuned yet: there is no file %s\n", path);
   return GT_OK;
@@ -252,8 +245,8 @@ int gt_command_list(int argc, char **argv) {
   bool as_json = false, stale = false, quarantine = false, rechecks = false;
   const gt_option options[] = {
       {"stale", 0, GT_OPTION_FLAG, &stale, NULL,
-       "only winners whose configuration renders to another source now, or to none; with --device, also\n"
-       "those of its model that another compiler made; and what came of checking them"},
+       "only winners whose configuration renders to another source now, or to none; with --device,\n"
+       "also those of its model that another compiler made; and what came of checking them"},
       {"trials", 0, GT_OPTION_TEXT, &trials, "PROBLEM", "every trial of a problem instead, with its outcome"},
       {"model", 0, GT_OPTION_TEXT, &model, "TEXT", "of trials: part of the model's name as list shows it"},
       {"device", 0, GT_OPTION_TEXT, &device, "DEVICE", "of trials: instead, the model of this device;\nwith --stale: whose compiler is compared"},

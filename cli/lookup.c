@@ -233,7 +233,7 @@ static int run(const request *r) {
   if (cache) gt_layers_add(&layers, cache, &options);
   if (r->model)
     status = find_model(r, &layers, &device, &error);
-  else if ((status = gt_workshop_open(r->device, NULL, &workshop, &error)) == GT_OK)
+  else if ((status = gt_workshop_open(r->device ? r->device : "auto", NULL, &workshop, &error)) == GT_OK)
     device = *gt_workshop_fingerprint(workshop);
   if (status != GT_OK) goto done;
   if (templates && *templates) gt_complain("templates from %s", templates);
@@ -259,7 +259,7 @@ done:
 }
 
 int gt_command_lookup(int argc, char **argv) {
-  request r = {.device = "auto"};
+  request r = {0};
   const gt_option options[] = {
       {"device", 0, GT_OPTION_TEXT, &r.device, "DEVICE", GT_HELP_DEVICE},
       {"model", 0, GT_OPTION_TEXT, &r.model, "TEXT",
@@ -277,18 +277,14 @@ int gt_command_lookup(int argc, char **argv) {
       .command = "lookup",
       .arguments = "PROBLEM | --leave-one-out",
       .about =
-          "Shows the kernel that a program would get: the one tuned for exactly this problem and GPU "
-          "model (exact); for\n"
-          "the same problem with another batch size or other sampling positions (grid), or the configuration "
-          "that times of\n"
-          "problems like it speak for (near);\n"
-          "the same from a model of the same architecture and number of compute units; or the default by "
-          "rule. Looks into\n"
-          "the system's caches ($GATHERTUNE_SYSTEM_CACHE, else /usr/share/gathertune/*.db) and the user's. "
-          "Writes nothing.\n"
-          "With --leave-one-out, looks each tuned problem up as if it, and what has the same kernels, had "
-          "not been tuned, and\n"
-          "prints how much slower than the fastest trial the configuration is that would have been taken.",
+          "Shows the kernel that a program would get: the one tuned for exactly this problem and GPU model\n"
+          "(exact); for the same problem with another batch size or other sampling positions (grid), or the\n"
+          "configuration that times of problems like it speak for (near); the same from a model of the same\n"
+          "architecture and number of compute units; or the default by rule. Looks into the system's caches\n"
+          "($GATHERTUNE_SYSTEM_CACHE, else /usr/share/gathertune/*.db) and the user's. Writes nothing.\n"
+          "With --leave-one-out, looks each tuned problem up as if it, and what has the same kernels, had not\n"
+          "been tuned, and prints how much slower than the fastest trial the configuration is that would have\n"
+          "been taken.",
       .options = options,
       .takes_problem = true,
       .examples = "  gathertune lookup --model gfx942 \\\n"
@@ -297,6 +293,10 @@ int gt_command_lookup(int argc, char **argv) {
   char **arguments;
   int count, result = gt_options_parse(&usage, argc, argv, &arguments, &count);
   if (result != GT_CONTINUE) return result;
+  if (r.device && r.model) {
+    gt_complain("lookup: --model and --device exclude each other");
+    return 2;
+  }
   if (r.leave_one_out && count == 0 && !r.emit && !r.deterministic) return run(&r);
   if (r.leave_one_out) {
     gt_complain("lookup: --leave-one-out takes no problem, no --deterministic and no --emit; see gathertune "

@@ -92,7 +92,10 @@ static void on_model(void *context, const char *text) {
 gt_status gt_model_find(gt_cache *cache, const char *part, gt_fingerprint *fingerprint, gt_error *error) {
   search s = {.part = part};
   gt_status status = gt_model_each(cache, on_model, &s, error);
-  if (status == GT_OK && s.matches > 1)
+  if (status == GT_OK && s.matches > 1 && !*part)
+    status = gt_fail(error, GT_USAGE, "several models are in the cache, \"%s\", \"%s\"%s: name one with --model",
+                     s.first, s.second, s.matches > 2 ? ", ..." : "");
+  else if (status == GT_OK && s.matches > 1)
     status = gt_fail(error, GT_USAGE, "model '%s' is not unique: \"%s\", \"%s\"%s", part, s.first, s.second,
                      s.matches > 2 ? ", ..." : "");
   else if (status == GT_OK && s.matches == 1 && !gt_model_parse(s.first, fingerprint))

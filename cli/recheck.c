@@ -112,10 +112,16 @@ gt_status gt_recheck_all(gt_generator *generator, gt_workshop *workshop, gt_cach
     char text[GT_PROBLEM_TEXT];
     gt_recheck recheck;
     gt_problem_print(&all.problems[i], text);
+    if (gt_problem_in_elements(&all.problems[i]) == 0) continue; // has no kernel to time
     if (!quiet) fprintf(stderr, "rechecking %zu of %zu: %s\n", i + 1, all.count, text);
     gt_status status =
         gt_recheck_winner(generator, workshop, cache, &all.problems[i], timing, &recheck, &error);
     if (status == GT_OK) show(text, &recheck, as_json, table, list);
+    if (status == GT_NOT_FOUND) {
+      char model[320];
+      gt_model_print(gt_workshop_fingerprint(workshop), model);
+      status = gt_fail(&error, GT_NOT_FOUND, "no winner of %s to recheck in %s", model, gt_cache_path(cache));
+    }
     if (status == GT_OK && recheck.trial.outcome != GT_OUTCOME_OK) {
       status = gt_fail(&error, GT_FAILED,
                        "the winner %s is not right any more: %s: %s; tune it again with --retry",

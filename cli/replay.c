@@ -134,8 +134,8 @@ static int run(const arguments *a, char **files, int n_files) {
                      "no problem has %zu trials or more of one version of its templates; see --least",
                      reading.least);
   else if (status == GT_OK && recordings.left_out)
-    gt_complain("%zu problem%s left out: fewer than %zu trials, or of several versions of a template",
-                recordings.left_out, recordings.left_out == 1 ? "" : "s", reading.least);
+    gt_complain("%s left out: fewer than %zu trials, or of several versions of a template",
+                gt_counted(recordings.left_out, "problem").text, reading.least);
   for (size_t i = 0; i < recordings.count && status == GT_OK; i++) {
     json_t *space = NULL;
     status = replay_one(&recordings.list[i], &chosen, a, a->json ? &space : NULL, &error);

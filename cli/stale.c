@@ -139,8 +139,12 @@ static void print(const stale_list *s, const char *path, const gt_cache_counts *
     gt_table_print(s->table, stdout);
     putchar('\n');
   }
-  printf("%zu of %lld winner%s stale: a template%s has changed since", s->count, (long long)counts->winners,
-         counts->winners == 1 ? "" : "s", s->device ? " or the compiler" : "");
+  if (!s->count) {
+    printf("none of %s is stale\n", gt_counted((uint64_t)counts->winners, "winner").text);
+    return;
+  }
+  printf("%zu of %s stale: a template%s has changed since", s->count,
+         gt_counted((uint64_t)counts->winners, "winner").text, s->device ? " or the compiler" : "");
   if (s->failed) printf("; %zu failed the check since and %s passed over", s->failed, s->failed == 1 ? "is" : "are");
   printf("\n");
 }

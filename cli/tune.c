@@ -25,7 +25,7 @@ enum { MOST_COMPILE_JOBS = 256 };
 typedef struct {
   const char *cache_path, *device, *suite, *config, *grid_file;
   bool json, json_lines, quiet, skip_unknown, recheck;
-  int64_t budget, seed, compile_jobs; // compile_jobs < 0: not given
+  int64_t budget, seed, compile_jobs; // < 0: not given
   gt_tune_options tune;
   gt_workshop_options limits;
   gt_suite problems;
@@ -261,7 +261,7 @@ static int run(const session *s) {
 }
 
 int gt_command_tune(int argc, char **argv) {
-  session s = {.device = "auto", .compile_jobs = -1};
+  session s = {.device = "auto", .budget = -1, .seed = -1, .compile_jobs = -1};
   gt_tune_defaults(&s.tune);
   gt_workshop_defaults(&s.limits);
   const gt_option options[] = {
@@ -274,13 +274,14 @@ int gt_command_tune(int argc, char **argv) {
        "all: every GPU; or a list, hip:0,hip:1: those of one model take problems by turns, and\n"
        "each problem is tuned once on each model"},
       {"budget", 0, GT_OPTION_COUNT, &s.budget, "N",
-       "most trials per problem, cached ones included (default 400)"},
+       "most trials per problem, cached ones included (default 400); the plain family's default\n"
+       "and a stored winner are tried in any case"},
       {"families", 0, GT_OPTION_TEXT, &s.tune.families, "A,B",
        "only these families (default: all but the baselines)"},
       {"strategy", 0, GT_OPTION_TEXT, &s.tune.strategy, "NAME",
        "of the search: exhaustive, random, descent, bayes\n"
        "(default: exhaustive when the budget allows it, else bayes)"},
-      {"seed", 0, GT_OPTION_COUNT, &s.seed, "N", "of the search's choices"},
+      {"seed", 0, GT_OPTION_COUNT, &s.seed, "N", "of the search's choices (default 0)"},
       {"retry", 0, GT_OPTION_FLAG, &s.tune.retry, NULL, "try again what is in the cache, failures included"},
       {"recheck", 0, GT_OPTION_FLAG, &s.recheck, NULL,
        "search nothing, but time stored winners once more beside the default and report drift;\n"
@@ -294,13 +295,13 @@ int gt_command_tune(int argc, char **argv) {
        "(n, out height, out width, 2); only its winner is kept"},
       {"config", 0, GT_OPTION_TEXT, &s.config, "CONFIGURATION", "try only this one and store nothing"},
       {"compile-jobs", 0, GT_OPTION_COUNT, &s.compile_jobs, "N",
-       "processes that compile while devices work, of all devices together (default: for each device its\n"
-       "part of the CPUs less one, at most 16)"},
+       "processes that compile while devices work, of all devices together\n"
+       "(default: for each device its part of the CPUs less one, at most 16)"},
       {"compile-limit", 0, GT_OPTION_NUMBER, &s.limits.compile_seconds, "S",
-       "seconds a compilation may take"},
-      {"launch-limit", 0, GT_OPTION_NUMBER, &s.limits.launch_seconds, "S", "seconds a check may take"},
+       "seconds a compilation may take (default 120)"},
+      {"launch-limit", 0, GT_OPTION_NUMBER, &s.limits.launch_seconds, "S", "seconds a check may take (default 20)"},
       {"time-limit", 0, GT_OPTION_NUMBER, &s.limits.time_seconds, "S",
-       "seconds the timing of a trial may take"},
+       "seconds the timing of a trial may take (default 120)"},
       {"cache", 0, GT_OPTION_TEXT, &s.cache_path, "FILE", GT_HELP_CACHE},
       {"quiet", 'q', GT_OPTION_FLAG, &s.quiet, NULL, "nothing on standard error but complaints"},
       {"json", 0, GT_OPTION_FLAG, &s.json, NULL, GT_HELP_JSON},
@@ -342,10 +343,23 @@ int gt_command_tune(int argc, char **argv) {
     gt_complain("tune: --json-lines tells of a search: it goes without --recheck and --config");
     return 2;
   }
-  if (s.recheck && (s.config || s.budget || s.seed || s.tune.families || s.tune.strategy || s.tune.retry ||
+  if (s.budget == 0) {
+    gt_complain("tune: --budget takes a whole number of 1 or more, not '0'");
+    return 2;
+  }
+  if (s.recheck && (s.config || s.budget > 0 || s.seed >= 0 || s.tune.families || s.tune.strategy || s.tune.retry ||
                     s.tune.timing.warm)) {
     gt_complain("tune: --recheck searches nothing: it goes without --budget, --families, --strategy, --seed, "
                 "--retry, --warm and --config");
+    return 2;
+  }
+  if (s.config && (s.budget > 0 || s.seed >= 0 || s.tune.families || s.tune.strategy || s.tune.retry || s.cache_path)) {
+    gt_complain("tune: --config tries one configuration and stores nothing: it goes without --budget, --families, "
+                "--strategy, --seed, --retry and --cache");
+    return 2;
+  }
+  if (s.skip_unknown && !s.suite) {
+    gt_complain("tune: --skip-unknown goes with --suite");
     return 2;
   }
   if (s.recheck && s.grid_file) {
@@ -353,8 +367,8 @@ int gt_command_tune(int argc, char **argv) {
     return 2;
   }
   if (s.budget > 1000000000) s.budget = 1000000000;
-  if (s.budget) s.tune.budget = (int)s.budget;
-  if (s.seed) s.tune.seed = (uint64_t)s.seed;
+  if (s.budget > 0) s.tune.budget = (int)s.budget;
+  if (s.seed >= 0) s.tune.seed = (uint64_t)s.seed;
   if (s.tune.strategy && gt_search_check(s.tune.strategy, &error) != GT_OK) return gt_complain_error(&error);
   result = collect(&s, arguments, count) == GT_OK ? run(&s) : 2;
   gt_suite_free(&s.problems);

@@ -71,9 +71,9 @@ static void print_winners(const gt_tune_run *run, size_t pool) {
 static void print_row(const gt_tune_row *row, bool with_device) {
   const gt_tuned *t = &row->tuned;
   if (t->empty) return;
-  printf("%s: %zu of %zu configurations tried, %zu failed, %zu rejected as too slow, %zu cached, %zu duplicates, "
-         "%zu tied with the winner%s\n",
-         row->text, t->tried, t->space, t->failed, t->rejected, t->cached, t->duplicates, t->n_ties,
+  printf("%s: %zu of %s tried, %zu failed, %zu rejected as too slow, %zu cached, %s, %zu tied with the winner%s\n",
+         row->text, t->tried, gt_counted(t->space, "configuration").text, t->failed, t->rejected, t->cached,
+         gt_counted(t->duplicates, "duplicate").text, t->n_ties,
          t->noisy ? ", whose times are noisy" : "");
   if (t->note) printf("  %s\n", t->note);
   if (t->quarantined)
@@ -86,14 +86,14 @@ static void print_row(const gt_tune_row *row, bool with_device) {
     printf("  the stored winner %s was stale, and was tried first: %s\n", t->stale,
            gt_outcome_name(t->stale_outcome));
   if (t->seconds > 0)
-    printf("  %s%sdevice busy %.0f %% of %.1f s, %.1f s waiting for compilers; %zu sources compiled, %zu code "
-           "objects reused\n",
+    printf("  %s%sdevice busy %.0f %% of %.1f s, %.1f s waiting for compilers; %s compiled, %s reused\n",
            with_device ? row->device->name : "", with_device ? ": " : "", 100 * t->device_seconds / t->seconds,
-           t->seconds, t->compile_wait_seconds, t->compiled, t->reused);
+           t->seconds, t->compile_wait_seconds, gt_counted(t->compiled, "source").text,
+           gt_counted(t->reused, "code object").text);
 }
 
 static void print_device(const gt_tune_device *device) {
-  printf("%s: %zu problems in %.1f s", device->name, device->problems, device->seconds);
+  printf("%s: %s in %.1f s", device->name, gt_counted(device->problems, "problem").text, device->seconds);
   if (device->seconds > 0) printf(", busy %.0f %%", 100 * device->device_seconds / device->seconds);
   printf("%s\n", device->lost ? "; lost" : "");
 }
@@ -151,7 +151,7 @@ void gt_tune_report_print(const gt_tune_run *run) {
       if (run->devices[i].pool == pool) print_device(&run->devices[i]);
     print_value(run, pool);
   }
-  if (run->suite->unknown) printf("%zu lines left out: operators not known\n", run->suite->unknown);
+  if (run->suite->unknown) printf("%s left out: operators not known\n", gt_counted(run->suite->unknown, "line").text);
 }
 
 // --- JSON

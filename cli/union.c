@@ -82,12 +82,11 @@ static void print_report(const report *r, const char *path) {
            n->replaced_deterministic);
   if (v->stale_winners + v->stale_trials)
     printf(
-        "stale, since the templates have changed: %zu winners and %zu trials; the next tuning run looks at "
-        "them again\n",
-        v->stale_winners, v->stale_trials);
+        "stale, since the templates have changed: %s and %s; the next tuning run looks at them again\n",
+        gt_counted(v->stale_winners, "winner").text, gt_counted(v->stale_trials, "trial").text);
   if (v->refused_winners + v->refused_trials)
-    printf("left out, since they are not in the search space: %zu winners and %zu trials; the first: %s\n",
-           v->refused_winners, v->refused_trials, v->first);
+    printf("left out, since they are not in the search space: %s and %s; the first: %s\n",
+           gt_counted(v->refused_winners, "winner").text, gt_counted(v->refused_trials, "trial").text, v->first);
 }
 
 // All that the sources hold and that fits the search space. Read before the cache is opened: a source that

@@ -313,7 +313,8 @@ int gt_command_verify(int argc, char **argv) {
       {"configurations", 0, GT_OPTION_COUNT, &s.configurations, "N",
        "tried per family: its default, then others spread over its space (default 4; 0: all)"},
       {"gap", 0, GT_OPTION_COUNT, &s.gap, "N",
-       "grad_output with N elements between rows, slices and so on, which hold NaNs (default 0: dense)"},
+       "grad_output with N elements between rows, slices and so on, which hold NaNs\n"
+       "(default 0: dense)"},
       {"json", 0, GT_OPTION_FLAG, &s.json, NULL, GT_HELP_JSON},
       {0},
   };

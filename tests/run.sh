@@ -24,6 +24,7 @@ trap 'rm -rf "$pocl"' EXIT
 # Suites run two at a time: most of them wait for compilers that use one CPU. Each has a report, its log's name and `.report`, which is
 # printed in the order of their beginnings, and whose last line is `PASSED FAILED SKIPPED`.
 lanes=2
+longest=3600 # seconds of a suite: for what never ends, not for what is slow
 waiting=() # process and report of those that were begun
 
 # collect: waits for the oldest, prints its report and adds up its counts.
@@ -53,7 +54,7 @@ run_tap() {
   local log=$1.tap name=$2 begin=$SECONDS
   shift 2
   mkdir -p "$POCL_CACHE_DIR"
-  CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$@" >"$log" 2>&1
+  CMOCKA_MESSAGE_OUTPUT=TAP timeout "$longest" "$@" >"$log" 2>&1
   local code=$? ok bad skip
   rm -rf "$POCL_CACHE_DIR"
   # Bats writes `ok 1 name # skip reason`, cmocka `not ok 1 # SKIP name` or `ok 1 # SKIP name`.
@@ -86,7 +87,7 @@ run_verify() {
   local log=$1.log name=$2 begin=$SECONDS line
   shift 2
   mkdir -p "$POCL_CACHE_DIR"
-  timeout 1200 "$@" >"$log" 2>&1
+  timeout "$longest" "$@" >"$log" 2>&1
   local code=$? ok=0 bad=1 skip=0
   rm -rf "$POCL_CACHE_DIR"
   line=$(tail -n 1 "$log")

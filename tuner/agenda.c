@@ -23,6 +23,16 @@ static void add(gt_agenda *agenda, const char *configuration, bool bound, bool c
   agenda->items[agenda->known++] = (gt_agenda_item){gt_strdup(configuration), bound, candidate, GT_NO_POINT};
 }
 
+// The stored winner is tried whatever the budget: less than it must not take its place. It may be the default.
+static void add_incumbent(gt_agenda *agenda, const char *configuration) {
+  for (size_t i = 0; i < agenda->known; i++) {
+    if (strcmp(agenda->items[i].configuration, configuration) != 0) continue;
+    agenda->items[i].candidate = true;
+    return;
+  }
+  add(agenda, configuration, false, true);
+}
+
 static bool names_family(const char *list, const char *family) {
   size_t length = strlen(family);
   for (const char *at = list; (at = strstr(at, family)); at += length)
@@ -166,9 +176,7 @@ static gt_status add_families(const making *m, const gt_history *history, const 
 static gt_status begin_search(const making *m, gt_cache *cache, const gt_history *history,
                               const gt_agenda_options *options, gt_error *error) {
   gt_agenda *agenda = m->agenda;
-  if (options->incumbent && !options->incumbent_first &&
-      gt_points_find_text(&agenda->points, options->incumbent) == GT_NO_POINT)
-    add(agenda, options->incumbent, false, true);
+  if (options->incumbent) add_incumbent(agenda, options->incumbent);
   gt_status status = gt_seeds_find(cache, m->device, m->problem, options->retry, options->incumbent, history,
                                    &agenda->points, &agenda->seeds, error);
   if (status != GT_OK) return status;

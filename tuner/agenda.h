@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
   const char *families; // comma list, or NULL for every candidate that claims the problem
   const char *strategy; // NULL: as gt_search_options has it
-  size_t budget;        // most candidates
+  size_t budget;        // most candidates; the default and the stored winner are tried in any case
   uint64_t seed;
   bool retry;            // whether trials of the problem that are in the cache are nothing to begin with
   const char *incumbent; // configuration of the stored winner, or NULL

@@ -16,7 +16,7 @@ tuned_on() {
   json '.new_winners == 2 and .refused_winners == 0 and .stale_winners == 0 and .conflicts == []'
   gathertune export --cache b.db >b.json
   cmp one.json b.json
-  [ "$(jq -r '.winners[0].host' b.json)" = "$(hostname | cut -c 1-64)" ]
+  [ "$(jq -r '.winners[0].host' b.json)" = "$(uname -n | cut -c 1-64)" ]
   gt import one.json --cache b.db --json # a second time changes nothing
   works
   json '.new_winners == 0 and .replaced_winners == 0 and .new_trials == 0 and .replaced_trials == 0'
@@ -169,7 +169,7 @@ PYTHON
   said "winners that differ"
   said "clearly slower"
   said "4.80 … 5.20"
-  said "stale, since the templates have changed: 1 winners"
+  said "stale, since the templates have changed: 1 winner and "
 }
 
 @test "import leaves out what is not in the search space, and says so" {

@@ -15,7 +15,7 @@ tune_recorded() {
   said "bound"
   said "direct:"
   said "the templates render the same source today"
-  said "candidates were tried"
+  said "candidates tried: "
   gt explain "$P" --json
   works
   json '.plan == "exact" and .borrowed_from == null and .templates == "current"'

@@ -13,6 +13,7 @@ SAMPLER_CANONICAL=$SAMPLER,layout=nchw,interpolation=bilinear,padding=zeros,alig
 SHORT="--batch-us 10" # for real devices: an emulated one takes long for a batch of a millisecond
 
 setup() {
+  umask 022 # tests look at rights, and a cache that others may write is not trusted
   cd "$BATS_TEST_TMPDIR"
   export GATHERTUNE_CACHE=$BATS_TEST_TMPDIR/cache.db
   unset GATHERTUNE_TEMPLATES
@@ -56,7 +57,8 @@ wait_until() {
 
 has_lines() { [ "$(wc -l <"$1")" -ge "$2" ]; } # FILE COUNT
 gone() { ! kill -0 "$1" || [ "$(cut -d ' ' -f 3 "/proc/$1/stat")" = Z ]; } # PROCESS: nobody may have waited for it
-workers_of() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '$4 == parent { print $1 }' | sort -n; }
+# The children of a process, the first to be started first: numbers of processes begin anew some time.
+workers_of() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '$4 == parent { print $22, $1 }' | sort -n | cut -d ' ' -f 2; }
 
 # A scripted device: writes FILE from JSON on standard input.
 device_script() { cat >"$1"; }

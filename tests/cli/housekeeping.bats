@@ -2,7 +2,7 @@ load helpers
 
 tune_recorded() {
   device_script gpu.json <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "Imaginary X"}, "hashed": [50, 200], "rules": [{"match": "direct:block=64", "action": "hang"}]}'
-  gathertune tune "$P" --device recorded:gpu.json --families direct --launch-limit 1 >/dev/null 2>&1
+  gathertune tune "$P" --device recorded:gpu.json --families direct --launch-limit 3 >/dev/null 2>&1
 }
 
 plain_recorded() {
@@ -46,6 +46,16 @@ rows() { sqlite3 cache.db "SELECT count(*) FROM $1"; }
   json '.plan == "exact"'
   gt gc --older-than 1e300
   fails_with 2 "--older-than"
+}
+
+@test "a command that is not told which of several models is meant names them" {
+  plain_recorded
+  device_script gpu.json <<<'{"hashed": [50, 200], "fingerprint": {"name": "Imaginary Y"}}'
+  gathertune tune "$P" --device recorded:gpu.json --budget 1 >/dev/null 2>&1
+  for command in "explain $P" "list --trials $P"; do
+    gt $command
+    fails_with 2 "several models" "Imaginary X" "Imaginary Y" "--model"
+  done
 }
 
 @test "gc keeps trials that hung, so that they are not tried again" {

@@ -142,7 +142,20 @@ SCRIPT
   gt lookup --leave-one-out "$P"
   fails_with 2 "takes no problem"
   gt lookup --leave-one-out --model gfx90a
-  fails_with 1 "no problem that was tuned"
+  fails_with 1 "nothing is tuned on gfx90a" '"recorded / Imaginary X / gfx942 / '
+}
+
+@test "--leave-one-out of a single problem claims no regret of what was not timed" {
+  tune_recorded
+  gt lookup --leave-one-out --model imaginary --json
+  works
+  json '.percent_slower_than_best.near == {timed: 0, median: null, worst_decile: null, worst: null}'
+  gt lookup --leave-one-out --model imaginary
+  works
+  said "near     none of 1 was timed"
+  rm cache.db
+  gt lookup --leave-one-out --model gfx90a
+  fails_with 1 "no problem that was tuned on gfx90a"
 }
 
 @test "a model can be looked up without its device" {
@@ -183,6 +196,9 @@ SCRIPT
   works
   json '.winners | length == 1'
   json '.trials >= 8'
+  gt list --stale
+  works
+  said "none of 1 winner is stale"
   gt list --trials "$P"
   works
   said "outcome"

@@ -16,11 +16,24 @@ load helpers
 @test "--help names every command" {
   gt --help
   works
-  for command in devices tune lookup generate list verify replay; do said "  $command "; done
+  for command in devices tune lookup generate list verify replay explain export import merge doctor gc; do said "  $command "; done
+}
+
+# The commands that the help names.
+commands() { gathertune --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+
+@test "no line of a help text is longer than 120 columns, and what options do stands in one column" {
+  [ "$(commands | wc -l)" -ge 13 ]
+  for command in $(commands); do
+    gathertune "$command" --help | awk -v command="$command" 'length($0) > 120 { print command ": " $0; bad = 1 } END { exit bad }'
+    # Further lines of an option's text stand below the first.
+    gathertune "$command" --help | awk -v command="$command" '/^options:/ { options = 1; next } /^$/ { options = 0 }
+      options && !/^ +-/ && (substr($0, 1, 30) ~ /[^ ]/ || substr($0, 31, 1) == " ") { print command ": " $0; bad = 1 } END { exit bad }'
+  done
 }
 
 @test "every command explains itself with usage, options and an example" {
-  for command in devices tune lookup generate list verify replay; do
+  for command in $(commands); do
     gt "$command" --help
     works
     [ -z "$stderr" ]
@@ -59,7 +72,7 @@ load helpers
 @test "an unknown option is one line and exit code 2 in every command" {
   gt --frobnicate
   fails_with 2 "--frobnicate"
-  for command in devices tune lookup generate list verify replay; do
+  for command in $(commands); do
     gt "$command" --frobnicate
     fails_with 2 "$command" "unknown option '--frobnicate'"
     gt "$command" -z
@@ -86,6 +99,20 @@ load helpers
     gt tune "$P" --launch-limit "$bad"
     fails_with 2 "--launch-limit" "'$bad'"
   done
+}
+
+@test "options that would be without effect beside others are refused" {
+  gt tune "$P" --budget 0
+  fails_with 2 "--budget" "1 or more"
+  for option in "--budget 5" "--families direct" "--seed 0" "--retry" "--strategy random" "--cache x.db"; do
+    gt tune "$P" --config direct:block=64,acc=float $option
+    fails_with 2 "--config" "${option%% *}"
+  done
+  gt tune "$P" --skip-unknown
+  fails_with 2 "--skip-unknown" "--suite"
+  gt lookup "$P" --device "$DEVICE" --model gfx942
+  fails_with 2 "--model and --device"
+  [ ! -e cache.db ]
 }
 
 @test "arguments that a command does not take are refused" {

@@ -56,6 +56,16 @@ tuned() {
   json '.rechecks[0] | .outcome == "ok" and .median_us > 0 and .default_us > 0'
 }
 
+@test "--recheck of a suite passes over empty problems, and tells which are not tuned" {
+  tuned
+  printf '%s\n' "$P" "${P/n=2/n=0}" "${P/n=2/n=77}" >suite.txt
+  gt tune --recheck --suite suite.txt --device recorded:gpu.json --json --quiet
+  fails_with 1 "gathertune: ${P_CANONICAL/n=2/n=77}: no winner of recorded / Recorded GPU / " " to recheck in "
+  json '.rechecks | length == 1'
+  gt tune --recheck "$P" "${P/n=2/n=0}" --device recorded:gpu.json --json
+  works
+}
+
 @test "--recheck without anything tuned is one line and exit code 1" {
   plain_script gpu.json
   gt tune --recheck --device recorded:gpu.json

@@ -148,7 +148,7 @@ winner() { sqlite3 cache.db "SELECT variant ->> 'configuration' FROM winner JOIN
   gathertune export --cache cache.db >exported.json
   gt import exported.json --cache imported.db
   works
-  said "stale, since the templates have changed: 1 winners"
+  said "stale, since the templates have changed: 1 winner and "
   stale_in imported.db
   gt merge imported.db cache.db --into merged.db
   works

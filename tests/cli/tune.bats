@@ -72,6 +72,18 @@ load helpers
   json '.problems[0].cached == 0'
 }
 
+@test "a smaller budget, or other families, never take a stored winner's place with something slower" {
+  plain_script gpu.json
+  gt tune "$P" --device recorded:gpu.json --budget 60 --json
+  works
+  winner=$(jq -c '.problems[0] | [.configuration, .best_us]' <<<"$output")
+  for options in "--budget 1" "--budget 1 --retry" "--budget 1 --families scatter" "--budget 2 --strategy random" "--budget 2 --strategy exhaustive"; do
+    gt tune "$P" --device recorded:gpu.json $options --json
+    works
+    [ "$(jq -c '.problems[0] | [.configuration, .best_us]' <<<"$output")" = "$winner" ] || { echo "$options"; show; false; }
+  done
+}
+
 @test "two runs with the same seed try the same configurations" {
   plain_script gpu.json
   for i in 1 2; do

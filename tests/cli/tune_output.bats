@@ -26,7 +26,7 @@ FEW="--families direct,taps --budget 4"
 }
 
 @test "a progress line has problem, trial, best against direct and stream, busy share, rejected, failed and time left" {
-  device_script gpu.json <<<'{"hashed": [50, 200], "check_ms": 20}'
+  device_script gpu.json <<<'{"hashed": [50, 200], "check_ms": 50}'
   gt tune "$P" "${P/n=2/n=3}" --device recorded:gpu.json --families direct,taps --budget 30
   works
   grep -qE '^  problem 1/2, trial [0-9]+/[0-9]+, [0-9]+ s left \(all: [0-9]+ (s|min)\), best [0-9.]+ µs, [0-9.]+ × direct, [0-9.]+ of stream, busy [0-9]+ %, [0-9]+ rejected, 0 failed, [a-z]+:' <<<"$stderr" || { show; false; }

@@ -22,15 +22,16 @@ static gt_trial stored(run *r, const char *configuration) {
 static void compiling_goes_on_while_the_device_works(void **state) {
   (void)state;
   run r;
-  // One compiler and one device, both with as much to do: one after the other it would take twice as long.
-  start_script(&r, TIMED_SCRIPT("\"compile_ms\":200,\"check_ms\":200", ""), ALL);
+  // One compiler and one device: one after the other, the device would wait for all of each compilation.
+  start_script(&r, TIMED_SCRIPT("\"compile_ms\":200,\"check_ms\":300", ""), ALL);
   double start = gt_seconds();
   assert_int_equal(tune(&r), GT_OK);
-  double wall = gt_seconds() - start, work = 0.2 * (double)(r.tuned.compiled + r.fresh);
+  double wall = gt_seconds() - start, compiling = 0.2 * (double)r.tuned.compiled;
   assert_true(r.tuned.compiled >= 14 && r.fresh == ALL_TRIALS);
-  if (wall > 0.8 * work) fail_msg("%g s for work of %g s", wall, work);
+  if (r.tuned.compile_wait_seconds > 0.5 * compiling)
+    fail_msg("waited %g s for compilations of %g s", r.tuned.compile_wait_seconds, compiling);
   // Each trial's check and those of the final.
-  assert_true(r.tuned.device_seconds >= 0.2 * 15 && r.tuned.device_seconds <= r.tuned.seconds);
+  assert_true(r.tuned.device_seconds >= 0.3 * 15 && r.tuned.device_seconds <= r.tuned.seconds);
   assert_true(r.tuned.seconds <= wall);
   end(&r);
 }
@@ -64,7 +65,7 @@ static void several_compilers_work_at_the_same_time(void **state) {
 static void a_slow_compilation_shows_as_waiting_of_the_device(void **state) {
   (void)state;
   run r;
-  start_script(&r, TIMED_SCRIPT(PLAIN, "{\"match\":\"direct:block=64\",\"compile_ms\":1500}"), "direct");
+  start_script(&r, TIMED_SCRIPT(PLAIN, "{\"match\":\"direct:block=64\",\"compile_ms\":3000}"), "direct");
   assert_int_equal(tune(&r), GT_OK);
   assert_true(r.tuned.compile_wait_seconds > 0.7 && r.tuned.compile_wait_seconds <= r.tuned.seconds);
   end(&r);
@@ -302,9 +303,8 @@ static void an_interruption_ends_a_wait_for_a_compiler(void **state) {
   start_script(&r, TIMED_SCRIPT(PLAIN, "{\"match\":\"direct:block=16\",\"action\":\"compile_hang\"}"),
                "direct");
   r.interrupt_after = 3; // the default and `stream`
-  double start_of_wait = gt_seconds();
   assert_int_equal(tune(&r), GT_INTERRUPTED);
-  assert_true(gt_seconds() - start_of_wait < 5); // the compiler has 6
+  assert_int_equal(r.outcomes[GT_OUTCOME_TIMEOUT], 0); // as it would have become
   end(&r);
 }
 

@@ -188,14 +188,14 @@ static void test_errors(void **state) {
   BACKEND->close(device);
 }
 
-// How a process ends that compiles and launches under a rule with an action; it is given a second.
-static int end_of(const char *action) {
+// How a process ends that compiles and launches under a rule with an action, and is given so many seconds.
+static int end_of(const char *action, unsigned seconds) {
   fflush(NULL);
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
     signal(SIGABRT, SIG_DFL); // cmocka catches it
-    alarm(1);
+    alarm(seconds);
     char *script = gt_print("{\"rules\": [{\"match\": \"a\", \"action\": \"%s\"}]}", action);
     gt_device *device = device_of(script);
     launch(device, kernel_of(device, load(device, "a:", "p:")), NULL);
@@ -208,15 +208,15 @@ static int end_of(const char *action) {
 
 static void test_ends(void **state) {
   (void)state;
-  int status = end_of("run");
+  int status = end_of("run", 60);
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  status = end_of("crash");
+  status = end_of("crash", 60);
   assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-  status = end_of("exit");
+  status = end_of("exit", 60);
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
-  status = end_of("hang");
+  status = end_of("hang", 1);
   assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
-  status = end_of("compile_hang");
+  status = end_of("compile_hang", 1);
   assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
 }
 

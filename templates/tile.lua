@@ -43,12 +43,8 @@ local function plan(c, p, device)
     rows = math.max(rows, start(y, last) + y.width - start(y, first))
   end
   -- Elements before the first row of a unit and after its last that windows and vectors reach.
-  self.before, self.after = 0, 0
-  for t = 0, x.tiles - 1 do
-    self.before = math.max(self.before, -start(x, t))
-    self.after = math.max(self.after, start(x, t) + x.width - n_out)
-  end
-  self.before, self.after = self.before + self.widest - 1, self.after + self.widest - 1
+  self.before = math.max(0, -x.first_start) + self.widest - 1
+  self.after = math.max(0, x.last_start + x.width - n_out) + self.widest - 1
   self.vectors = ceil(rows * n_out + self.before + self.after + self.per_vector - 1, self.per_vector)
   self.copies = ceil(c.slices * self.vectors, self.block)
   -- Whether vectors lie inside of a slice or outside of it as a whole.

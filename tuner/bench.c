@@ -92,10 +92,14 @@ static gt_status allocate(gt_bench *bench, bool whole, gt_error *error) {
   }
 }
 
-void gt_bench_describe(const gt_problem *problem, const void *grid, gt_bench *bench) {
+static void describe(const gt_problem *problem, gt_bench *bench) {
   *bench = (gt_bench){.problem = *problem, .outer = gt_problem_outer(problem), .slots = 1};
   bench->n_tensors = gt_problem_tensors(problem, bench->tensors);
   while (!bench->tensors[bench->n_inputs].is_result) bench->n_inputs++;
+}
+
+// Of the outer indices that the bench has; `grid` is of all.
+static void make_grid(gt_bench *bench, const void *grid) {
   for (int i = 0; i < bench->n_inputs; i++) {
     if (bench->tensors[i].kind != GT_GRID) continue;
     size_t bytes = (size_t)gt_bench_bytes(bench, i);
@@ -103,8 +107,13 @@ void gt_bench_describe(const gt_problem *problem, const void *grid, gt_bench *be
     if (grid)
       memcpy(bench->grid, grid, bytes);
     else
-      gt_positions_make(problem, bench->outer, bench->grid);
+      gt_positions_make(&bench->problem, bench->outer, bench->grid);
   }
+}
+
+void gt_bench_describe(const gt_problem *problem, const void *grid, gt_bench *bench) {
+  describe(problem, bench);
+  make_grid(bench, grid);
 }
 
 int64_t gt_bench_bytes(const gt_bench *bench, int tensor) {
@@ -122,11 +131,12 @@ gt_status gt_bench_open(gt_open_device *open, const gt_problem *problem, const v
   *bench = (gt_bench){0};
   if (gt_problem_outer(problem) < 1 || gt_problem_in_elements(problem) < 1)
     return gt_fail(error, GT_USAGE, "an empty problem has nothing to launch");
-  gt_bench_describe(problem, grid, bench);
+  describe(problem, bench);
   bench->open = open;
   if (!open->backend->executes) return GT_OK;
 
   gt_status status = allocate(bench, values != NULL, error);
+  if (status == GT_OK) make_grid(bench, grid);
   for (int i = 0; i < bench->n_inputs && status == GT_OK; i++) {
     const gt_tensor *tensor = &bench->tensors[i];
     status = gt_fill_tensor(open, problem, tensor, bench->outer, gt_guarded_slot(&bench->buffers[i], 0),

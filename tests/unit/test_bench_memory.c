@@ -68,6 +68,23 @@ static void with_much_memory_slots_rotate(void **state) {
   gt_device_close(&open);
 }
 
+static void positions_are_made_of_those_images_alone_that_fit(void **state) {
+  (void)state;
+  gt_open_device open = open_device(40 * MIB);
+  gt_bench bench;
+  gt_problem problem;
+  gt_error error = {0};
+  // 80 KiB an image; of all, the positions alone would take 60 TiB.
+  assert_int_equal(gt_problem_parse("grid_sampler_2d_backward:n=2000000000,c=1,in=32x32,out=64x64,dtype=f32,grid=smooth",
+                                    &problem, &error), GT_OK);
+  if (gt_bench_open(&open, &problem, NULL, NULL, &bench, &error) != GT_OK) fail_msg("%s", error.text);
+  assert_true(bench.outer >= 128 && bench.outer <= 512);
+  const float *grid = bench.grid, *last = grid + (bench.outer * 64 * 64 - 1) * 2;
+  assert_true(grid[0] > -1.5f && grid[0] < -0.5f && last[0] > 0.5f && last[0] < 1.5f);
+  gt_bench_close(&bench);
+  gt_device_close(&open);
+}
+
 static void little_memory_shrinks_the_outer_count_and_leaves_room_for_a_workspace_as_large(void **state) {
   (void)state;
   gt_open_device open = open_device(40 * MIB);
@@ -134,6 +151,7 @@ static void a_workspace_that_does_not_fit_is_out_of_memory_and_costs_that_varian
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(with_much_memory_slots_rotate),
+      cmocka_unit_test(positions_are_made_of_those_images_alone_that_fit),
       cmocka_unit_test(little_memory_shrinks_the_outer_count_and_leaves_room_for_a_workspace_as_large),
       cmocka_unit_test(memory_that_is_free_and_yet_not_to_be_had_shrinks_slots_then_the_outer_count),
       cmocka_unit_test(too_little_for_a_single_outer_index_is_an_error_with_sizes),

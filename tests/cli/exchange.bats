@@ -523,3 +523,15 @@ atomic_won() {
   json '.deterministic == [] and (.winners[0].variant | .reproducible and (.configuration | contains("sums=ordered")))'
   [ "$(sqlite3 a.db "SELECT count(*) FROM code")" -eq 1 ]
 }
+
+@test "import and merge of nothing that was asked for fail, and make no cache" {
+  tuned_on a "50, 200"
+  gathertune export --cache a.db -o a.out
+  gt import a.out --model H200 --cache b.db
+  fails_with 1 "nothing to import" "a.out"
+  gt merge a.db --operator upsample_bicubic2d_backward --into b.db
+  fails_with 1 "nothing to merge" "a.db"
+  [ ! -e b.db ]
+  gt import a.out --model "imaginary x" --operator "$OP" --cache b.db
+  works
+}

@@ -141,3 +141,23 @@ rows() { sqlite3 cache.db "SELECT count(*) FROM $1"; }
   said "nothing is tuned yet"
   [ ! -e nowhere.db ]
 }
+
+@test "doctor tells of the system's caches, of those that others may write to, and what to do without a place" {
+  plain_recorded
+  gathertune export --format bundle -o "system one.db"
+  cp "system one.db" open.db
+  chmod 666 open.db
+  GATHERTUNE_SYSTEM_CACHE="$PWD/system one.db:$PWD/open.db:/missing.db" gt doctor --json
+  works
+  json '[.findings[] | select(.what == "system cache") | .found] | length == 2 and (.[0] | endswith("system one.db: 2 winners"))'
+  json '[.findings[] | select(.what == "caches" and .level == "warning") | .found] | length == 2 and
+    (.[0] | contains("open.db: its group or all others may write")) and .[1] == "/missing.db: there is no cache"'
+  chmod 664 cache.db
+  gt doctor --json
+  works
+  json '[.findings[] | select(.what == "caches") | .found] | length == 1 and (.[0] | contains("cache.db: its group may write"))'
+  run --separate-stderr env -u HOME -u XDG_CACHE_HOME -u GATHERTUNE_CACHE "$GATHERTUNE" doctor
+  [ "$status" -eq 1 ]
+  said "no place for the cache"
+  said "→ set one of them"
+}

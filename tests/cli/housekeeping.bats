@@ -161,3 +161,29 @@ rows() { sqlite3 cache.db "SELECT count(*) FROM $1"; }
   said "no place for the cache"
   said "→ set one of them"
 }
+
+@test "show tells all that is kept of a problem, of every model, and where it comes from" {
+  for name in "Imaginary X" "Imaginary Y"; do
+    device_script "$name.json" <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "'"$name"'", "driver": "6.1"}, "hashed": [50, 200]}'
+    gathertune tune "$P" --device "recorded:$name.json" --budget 3 >/dev/null 2>&1
+  done
+  gt show "$P" --json
+  works
+  json '(.entries | length == 2) and .problem == $p' --arg p "$P_CANONICAL"
+  json '.entries[0] | (.model | contains("Imaginary X")) and .driver == "6.1" and .code_bytes > 0 and .trials >= 3 and .timed >= 3 and .variant.reproducible'
+  [ "$(jq -r '.entries[0].host' <<<"$output")" = "$(hostname | cut -c 1-64)" ]
+  gt show "$P" --model "imaginary y"
+  works
+  said "model          recorded / Imaginary Y"
+  said "driver         6.1"
+  said " on $(hostname | cut -c 1-64)"
+  [[ $output != *"Imaginary X"* ]]
+  gt show "${P/f32/f16}"
+  fails_with 1 "f16" "is not tuned" "lookup"
+  gt show "$P" --model H200
+  fails_with 1 "H200"
+  gt show "$P" "$P"
+  fails_with 2 "one problem, not 2"
+  gt show nonsense
+  fails_with 2 "nonsense"
+}

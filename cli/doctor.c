@@ -213,6 +213,16 @@ static void check_places(report *r, const char *path) {
   free(folder);
 }
 
+// What to do about a cache that cannot be used.
+static const char *advice_for(gt_status status, const char *path, const char *text) {
+  if (!path) return "set one of them, or name a file with --cache";
+  if (status == GT_NEWER_SCHEMA) return "use a newer program, or another file through GATHERTUNE_CACHE";
+  if (status == GT_USAGE) return "name a file with --cache or GATHERTUNE_CACHE";
+  if (status == GT_IO) return "change that, or name another file with --cache or GATHERTUNE_CACHE";
+  if (strstr(text, "write-ahead logging")) return "run that command: nothing is lost";
+  return "move the file away: tuning makes a new one, and gathertune merge takes in others";
+}
+
 static void check_cache(report *r, const char *given, gt_generator *generator) {
   gt_cache *cache = NULL;
   char *path = NULL;
@@ -237,13 +247,7 @@ static void check_cache(report *r, const char *given, gt_generator *generator) {
     check_code_store(r, path);
   }
   if (status != GT_OK)
-    find(r, LEVEL_FAILURE, "cache", gt_strdup(error.text),
-         gt_strdup(!path ? "set one of them, or name a file with --cache"
-                   : status == GT_NEWER_SCHEMA
-                       ? "use a newer program, or another file through GATHERTUNE_CACHE"
-                   : status == GT_USAGE
-                       ? "name a file with --cache or GATHERTUNE_CACHE"
-                       : "move the file away: tuning makes a new one, and gathertune merge takes in others"));
+    find(r, LEVEL_FAILURE, "cache", gt_strdup(error.text), gt_strdup(advice_for(status, path, error.text)));
   free(path);
   gt_cache_close(cache);
 }

@@ -535,3 +535,14 @@ atomic_won() {
   gt import a.out --model "imaginary x" --operator "$OP" --cache b.db
   works
 }
+
+@test "standard output and input, by whatever name, have the export alone" {
+  tuned_on a "50, 200"
+  gathertune export --cache a.db >a.out
+  gathertune export --cache a.db -o /dev/stdout | cmp - a.out
+  gathertune export --cache a.db -o - | cmp - a.out
+  gathertune export --cache a.db | gathertune import - --cache b.db
+  gathertune export --cache b.db | cmp - a.out
+  run --separate-stderr "$GATHERTUNE" import - --cache c.db <<<"{}"
+  fails_with 2 "-: not what gathertune export --format json writes"
+}

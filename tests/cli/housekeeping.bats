@@ -187,3 +187,21 @@ rows() { sqlite3 cache.db "SELECT count(*) FROM $1"; }
   gt show nonsense
   fails_with 2 "nonsense"
 }
+
+@test "doctor's advice for a cache that cannot be used is for what is wrong with it" {
+  plain_recorded
+  cp cache.db wal.db
+  sqlite3 wal.db "PRAGMA journal_mode = WAL" >/dev/null
+  cp cache.db newer.db
+  sqlite3 newer.db "PRAGMA user_version = 9999"
+  mkdir folder.db
+  echo text >text.db
+  for case in "wal.db run that command" "newer.db use a newer program" "folder.db change that" "text.db move the file away"; do
+    gt doctor --cache "${case%% *}" --json
+    [ "$status" -eq 1 ]
+    json '.findings[] | select(.level == "failure") | .advice | startswith($advice)' --arg advice "${case#* }"
+  done
+  sqlite3 wal.db "PRAGMA journal_mode = DELETE" >/dev/null
+  gt doctor --cache wal.db
+  works
+}

@@ -109,7 +109,7 @@ $(BUILD)/templates.manifest: FORCE
 
 $(BUILD)/embedded_templates.c: $(BUILD)/embed $(TEMPLATES) $(BUILD)/templates.manifest
 	@echo "  EMBED templates"
-	$(Q)cd templates && $(abspath $(BUILD)/embed) $(abspath $@) $(patsubst templates/%,%,$(TEMPLATES))
+	$(Q)$(BUILD)/embed $@ $(TEMPLATES)
 
 $(BUILD)/embedded_schema.c: cache/schema.sql
 	@echo "  EMBED $<"; mkdir -p $(@D)
@@ -173,18 +173,19 @@ demo: setup
 	@+$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) tools/demo.sh
 
+# Quoted: places may have spaces in their names.
 install: all
-	install -D -m 755 $(BUILD)/gathertune $(DESTDIR)$(PREFIX)/bin/gathertune
-	install -D -m 644 include/gathertune.h $(DESTDIR)$(INCLUDEDIR)/gathertune.h
-	install -D -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))
-	install -D -m 644 $(BUILD)/libgathertune.a $(DESTDIR)$(LIBDIR)/libgathertune.a
-	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libgathertune.so
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -D -m 755 $(BUILD)/gathertune "$(DESTDIR)$(PREFIX)/bin/gathertune"
+	install -D -m 644 include/gathertune.h "$(DESTDIR)$(INCLUDEDIR)/gathertune.h"
+	install -D -m 755 $(SHARED) "$(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))"
+	install -D -m 644 $(BUILD)/libgathertune.a "$(DESTDIR)$(LIBDIR)/libgathertune.a"
+	ln -sf $(notdir $(SHARED)) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
+	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libgathertune.so"
+	install -d "$(DESTDIR)$(LIBDIR)/pkgconfig"
 	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
-	  runtime/gathertune.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/gathertune.pc
-	install -D -m 644 docs/man/gathertune.1 $(DESTDIR)$(MANDIR)/man1/gathertune.1
-	install -D -m 644 docs/man/gathertune.3 $(DESTDIR)$(MANDIR)/man3/gathertune.3
+	  runtime/gathertune.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/gathertune.pc"
+	install -D -m 644 docs/man/gathertune.1 "$(DESTDIR)$(MANDIR)/man1/gathertune.1"
+	install -D -m 644 docs/man/gathertune.3 "$(DESTDIR)$(MANDIR)/man3/gathertune.3"
 
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h' ':!templates' 2>/dev/null)

@@ -1,5 +1,6 @@
 #include "cache/code_store.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,9 @@ static gt_status identify(sqlite3 *db, const char *path, bool reading, gt_error 
 static gt_status probe(const char *path, bool immutable, gt_error *error) {
   struct stat info;
   gt_store_header header;
-  if (stat(path, &info) != 0 || info.st_size == 0) return GT_OK; // it is made, or cannot be opened
+  if (stat(path, &info) != 0) return gt_store_check_folder(path, error); // it is to be made
+  if (access(path, R_OK) != 0) return gt_fail(error, GT_IO, "%s: cannot be read: %s", path, strerror(errno));
+  if (info.st_size == 0) return GT_OK;
   int code = gt_store_read_header(path, immutable, &header);
   if (code != SQLITE_OK) return gt_fail(error, GT_IO, "%s: opening: %s", path, sqlite3_errstr(code));
   if (header.application_id == APPLICATION_ID && header.version == VERSION && !header.write_ahead)

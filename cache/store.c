@@ -147,6 +147,16 @@ static gt_status probe(gt_cache *cache, gt_error *error) {
   return GT_OK;
 }
 
+gt_status gt_store_check_folder(const char *path, gt_error *error) {
+  const char *slash = strrchr(path, '/');
+  char *folder = slash ? gt_print("%.*s", (int)(slash - path + 1), path) : gt_strdup(".");
+  gt_status status = GT_OK;
+  if (access(folder, W_OK) != 0)
+    status = gt_fail(error, GT_IO, "%s: the folder cannot be written: %s", path, strerror(errno));
+  free(folder);
+  return status;
+}
+
 // Says whether there is anything in the file, and makes the folders for one that is to be written.
 static gt_status find_file(gt_cache *cache, bool *empty, gt_error *error) {
   const char *path = cache->path;
@@ -157,9 +167,14 @@ static gt_status find_file(gt_cache *cache, bool *empty, gt_error *error) {
     *empty = info.st_size == 0;
     if (!S_ISREG(info.st_mode)) return gt_fail(error, GT_IO, "%s: not a regular file", path);
     if (*empty && reading) return refuse_empty(path, error);
+    if (access(path, R_OK) != 0)
+      return gt_fail(error, GT_IO, "%s: cannot be read: %s", path, strerror(errno));
     return GT_OK;
   }
-  if (!reading) return gt_cache_make_folders(path, error);
+  if (!reading) {
+    gt_status status = gt_cache_make_folders(path, error);
+    return status == GT_OK ? gt_store_check_folder(path, error) : status;
+  }
   if (errno == ENOENT || errno == ENOTDIR) return gt_fail(error, GT_NOT_FOUND, "%s: there is no cache", path);
   return gt_fail(error, GT_IO, "%s: %s", path, strerror(errno));
 }
@@ -187,15 +202,10 @@ int gt_store_distrust(sqlite3 *db) {
 // SQLite opens a file that it may not write for reading, and notices a folder without room for a journal only
 // at the first change: a run that measures for hours is to know before.
 static gt_status check_writable(const gt_cache *cache, gt_error *error) {
-  const char *slash = strrchr(cache->path, '/');
-  char *folder = slash ? gt_print("%.*s", (int)(slash - cache->path + 1), cache->path) : gt_strdup(".");
-  gt_status status = GT_OK;
-  if (access(folder, W_OK) != 0)
-    status = gt_fail(error, GT_IO, "%s: the folder cannot be written: %s", cache->path, strerror(errno));
-  else if (sqlite3_db_readonly(cache->db, "main"))
+  gt_status status = gt_store_check_folder(cache->path, error);
+  if (status == GT_OK && sqlite3_db_readonly(cache->db, "main"))
     status = gt_fail(error, GT_IO, "%s: cannot be written: %s", cache->path,
                      access(cache->path, W_OK) != 0 ? strerror(errno) : "opened for reading only");
-  free(folder);
   return status;
 }
 

@@ -43,6 +43,9 @@ typedef struct {
 } gt_store_header;
 int gt_store_read_header(const char *path, bool immutable, gt_store_header *header);
 
+// Whether files can be made beside a path. GT_IO with the reason, which SQLite does not keep.
+gt_status gt_store_check_folder(const char *path, gt_error *error);
+
 // For sqlite3_open_v2 with SQLITE_OPEN_URI: a new string.
 char *gt_store_immutable_name(const char *path);
 

@@ -20,6 +20,7 @@ int gt_command_generate(int argc, char **argv);
 int gt_command_list(int argc, char **argv);
 int gt_command_verify(int argc, char **argv);
 int gt_command_replay(int argc, char **argv);
+int gt_command_show(int argc, char **argv);
 int gt_command_explain(int argc, char **argv);
 int gt_command_gc(int argc, char **argv);
 int gt_command_doctor(int argc, char **argv);

@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/stale.h"
 #include "exchange/validate.h"
+#include "runtime/layers.h"
 #include "tuner/wire.h"
 
 typedef enum { LEVEL_OK, LEVEL_NOTE, LEVEL_WARNING, LEVEL_FAILURE } level;
@@ -212,6 +213,16 @@ static void check_places(report *r, const char *path) {
   free(folder);
 }
 
+// What to do about a cache that cannot be used.
+static const char *advice_for(gt_status status, const char *path, const char *text) {
+  if (!path) return "set one of them, or name a file with --cache";
+  if (status == GT_NEWER_SCHEMA) return "use a newer program, or another file through GATHERTUNE_CACHE";
+  if (status == GT_USAGE) return "name a file with --cache or GATHERTUNE_CACHE";
+  if (status == GT_IO) return "change that, or name another file with --cache or GATHERTUNE_CACHE";
+  if (strstr(text, "write-ahead logging")) return "run that command: nothing is lost";
+  return "move the file away: tuning makes a new one, and gathertune merge takes in others";
+}
+
 static void check_cache(report *r, const char *given, gt_generator *generator) {
   gt_cache *cache = NULL;
   char *path = NULL;
@@ -236,12 +247,37 @@ static void check_cache(report *r, const char *given, gt_generator *generator) {
     check_code_store(r, path);
   }
   if (status != GT_OK)
-    find(r, LEVEL_FAILURE, "cache", gt_strdup(error.text),
-         gt_strdup(status == GT_NEWER_SCHEMA || status == GT_USAGE
-                       ? "use a newer program, or another file through GATHERTUNE_CACHE"
-                       : "move the file away: tuning makes a new one, and gathertune merge takes in others"));
+    find(r, LEVEL_FAILURE, "cache", gt_strdup(error.text), gt_strdup(advice_for(status, path, error.text)));
   free(path);
   gt_cache_close(cache);
+}
+
+// What programs pass over, one line each, of the caches of the system and the user's: what cannot be read,
+// and what others may write to, so that no code is taken from it.
+static void check_layers(report *r, const char *given) {
+  const gt_layers_options options = {0};
+  gt_layers layers;
+  gt_cache *cache = NULL;
+  char *path = NULL;
+  gt_layers_open_system(&options, &layers);
+  for (size_t i = 0; i < layers.count; i++) {
+    gt_cache_counts counts = {0};
+    if (layers.list[i].cache && gt_cache_count(layers.list[i].cache, &counts, NULL) == GT_OK)
+      find(r, LEVEL_OK, "system cache",
+           gt_print("%s: %lld winner%s", layers.list[i].path, (long long)counts.winners,
+                    counts.winners == 1 ? "" : "s"),
+           NULL);
+  }
+  // One that cannot be read was told of before.
+  if (gt_open_cache(given, GT_CACHE_READ, &cache, &path, NULL) == GT_OK && cache)
+    gt_layers_add(&layers, cache, &options);
+  for (const char *line = layers.notes.data; line && *line;
+       line += strcspn(line, "\n"), line += *line == '\n')
+    find(r, LEVEL_WARNING, "caches", gt_print("%.*s", (int)strcspn(line, "\n"), line),
+         gt_strdup(
+             "programs pass it over: see GATHERTUNE_SYSTEM_CACHE and GATHERTUNE_TRUST in gathertune(1)"));
+  gt_layers_close(&layers);
+  free(path);
 }
 
 // --- the command -------------------------------------------------------------------------------------------
@@ -279,7 +315,8 @@ int gt_command_doctor(int argc, char **argv) {
       .about =
           "Looks at templates, libraries, devices and permissions, and at the tuning cache: whether it is "
           "whole, may be written,\n"
-          "and which winners are stale. Says what to do about each. Changes nothing. The exit code is 1 when "
+          "and which winners are stale; and at the system's caches. Says what to do about each. Changes "
+          "nothing. The exit code is 1 when "
           "something does\n"
           "not work; what is merely missing or stale leaves it at 0.",
       .options = options,
@@ -297,6 +334,7 @@ int gt_command_doctor(int argc, char **argv) {
   gt_generator *generator = check_templates(&r);
   check_devices(&r);
   check_cache(&r, cache_path, generator);
+  check_layers(&r, cache_path);
   gt_generator_close(generator);
   if (r.json)
     gt_print_json(json_pack("{s:s, s:o}", "worst", level_names[r.worst], "findings", r.list));

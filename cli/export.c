@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/selection.h"
@@ -55,7 +57,11 @@ static gt_status collect(const arguments *a, const gt_format *format, gt_collect
 
 // Where the export itself does not go to standard output, what was exported is told there.
 static void report(const arguments *a, const gt_export_counts *counts) {
+  struct stat output, there;
   if (!a->options.path || strcmp(a->options.path, "-") == 0) return;
+  if (stat(a->options.path, &output) == 0 && fstat(STDOUT_FILENO, &there) == 0 &&
+      output.st_dev == there.st_dev && output.st_ino == there.st_ino)
+    return; // by another name
   if (a->json)
     gt_print_json(json_pack("{s:s, s:s, s:I, s:I, s:I}", "format", a->format, "output", a->options.path,
                             "winners", (json_int_t)counts->winners, "trials", (json_int_t)counts->trials,

@@ -17,7 +17,7 @@ static gt_status read_json(gt_collection *collection, const char *path, const gt
   if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && (uintmax_t)info.st_size > GT_JSON_MOST)
     return gt_fail(error, GT_USAGE, "%s: more than 1 GiB; export it in parts", path);
   errno = 0;
-  if (!gt_buffer_read_file(&text, path)) {
+  if (!gt_buffer_read_file(&text, strcmp(path, "-") == 0 ? "/dev/stdin" : path)) {
     gt_buffer_free(&text);
     return gt_fail(error, GT_IO, "cannot read %s: %s", path, strerror(errno));
   }
@@ -39,16 +39,16 @@ int gt_command_import(int argc, char **argv) {
   const gt_usage usage = {
       .command = "import",
       .arguments = "FILE...",
-      .about =
-          "Takes in what gathertune export --format json wrote: all of it or, where a file is damaged, "
-          "nothing. Configurations\n"
-          "are held against the search space, code objects against their hashes; nothing is compiled or "
-          "executed. Where both\n"
-          "have a winner, the one with the lower end of its confidence interval stays, as in gathertune "
-          "merge.\n"
-          "A hash shows that a code object is what was exported, not that whoever did so means well: import "
-          "from those whose\n"
-          "kernels you would run.",
+      .about = "Takes in what gathertune export --format json wrote (-: from standard input): all of it or, "
+               "where a file is\n"
+               "damaged, nothing. Configurations are held against the search space, code objects against "
+               "their hashes; nothing\n"
+               "is compiled or executed. Where both have a winner, the one with the lower end of its "
+               "confidence interval stays,\n"
+               "as in gathertune merge.\n"
+               "A hash shows that a code object is what was exported, not that whoever did so means well: "
+               "import from those\n"
+               "whose kernels you would run.",
       .options = options,
       .examples = "  gathertune import --dry-run mi300x.json\n",
   };

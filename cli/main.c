@@ -18,6 +18,7 @@ static const struct {
     {"list", "show what is in the tuning cache", gt_command_list},
     {"verify", "compare kernels with results that another program computed", gt_command_verify},
     {"replay", "try search strategies on recorded times, without a device", gt_command_replay},
+    {"show", "show all that the tuning cache has of a problem", gt_command_show},
     {"explain", "tell why a problem has the kernel that it has", gt_command_explain},
     {"export", "write what is tuned for other programs and machines", gt_command_export},
     {"import", "take in what another machine exported", gt_command_import},

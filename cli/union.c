@@ -104,6 +104,14 @@ static gt_status read_sources(report *r, gt_collection *all, gt_error *error) {
     gt_collection_free(&one);
   }
   gt_generator_close(generator);
+  // Where less than everything is asked for, nothing at all is a mistake in the question.
+  const gt_selection *asked = &u->selection.selection;
+  const gt_validation *v = &r->validation;
+  if (status == GT_OK && (asked->model || asked->op || asked->n_problems) &&
+      all->n_winners + all->n_trials + v->refused_winners + v->refused_trials == 0)
+    status = gt_fail(error, GT_NOT_FOUND, "nothing to %s: %s%s no winner and no trial that was asked for",
+                     u->command, u->n_sources == 1 ? u->sources[0] : "the files",
+                     u->n_sources == 1 ? " holds" : " hold");
   return status;
 }
 

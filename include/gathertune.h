@@ -246,7 +246,8 @@ typedef struct {
   int n_tensors;             // that it reads and writes; those that are read come first
   const gathertune_tensor *tensors;
   int stale;        // exact, near of the same kernels: whether template or compiler have changed since it was tuned
-  const char *note; // one line: how it is stale and what was done about it, and what was passed over for being stale
+  const char *note; // one line: how it is stale and what was done about it, what was passed over for being
+                    // stale, and why GATHERTUNE_MODE_TUNE did not tune it
 } gathertune_plan_info;
 // A plan's `stale` and `note` are found out when they are first asked for where the mode is GATHERTUNE_MODE_LOOKUP: that
 // takes some milliseconds, and a lock. Callers whose `size` ends before them are not concerned.

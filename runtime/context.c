@@ -211,7 +211,8 @@ gathertune_status gathertune_get_plan(gathertune_context *context, const char *p
   const gt_answer *answer = gt_answers_find(&context->answers, problem, flags);
   if (answer) return give(context, answer, plan);
   if (flags & ~(unsigned)GATHERTUNE_DETERMINISTIC)
-    return refuse(context, GT_USAGE, "unknown flags of a request");
+    return refuse(context, GT_USAGE,
+                  "unknown flags of a request: there is GATHERTUNE_DETERMINISTIC (1), or 0");
   pthread_mutex_lock(&context->making);
   gathertune_status status = make(context, problem, flags, plan);
   pthread_mutex_unlock(&context->making);

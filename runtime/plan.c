@@ -150,27 +150,47 @@ static void look_again(gathertune_context *context) {
   gt_finder_forget(context->finder);
 }
 
-// That it fails is no failure of the request: there are worse kernels.
-static void tune(gathertune_context *context, const gt_problem *problem, bool deterministic) {
+// That it fails is no failure of the request, since there are worse kernels; `note` receives why.
+static void tune(gathertune_context *context, const gt_problem *problem, bool deterministic,
+                 gt_buffer *note) {
   const gt_layer *last = &context->layers.list[context->layers.count - 1];
   char text[GT_PROBLEM_TEXT];
   int turn;
-  if (gt_child_take_turn(last->path, context->tune_seconds, &turn, NULL) != GT_OK) return;
+  gt_error failure = {0};
+  if (gt_child_take_turn(last->path, context->tune_seconds, &turn, &failure) != GT_OK) {
+    gt_buffer_print(note, "not tuned: %.400s", failure.text);
+    return;
+  }
   // Whoever had the turn before may have tuned the same.
   look_again(context);
   gt_problem_print(problem, text);
   if (!is_tuned(context, problem, deterministic)) {
-    (void)gt_child_tune(context->program, context->device_name, last->path, text, context->trials,
-                        context->tune_seconds, NULL);
+    if (gt_child_tune(context->program, context->device_name, last->path, text, context->trials,
+                      context->tune_seconds, &failure) != GT_OK)
+      gt_buffer_print(note, "not tuned: %.400s", failure.text);
     look_again(context);
   }
   gt_child_give_turn(turn);
+}
+
+// A cache that code was not taken from, though there may have been the right one in it; NULL: none.
+static const char *refused_cache(const gathertune_context *context) {
+  for (size_t i = context->layers.count; i-- > 0;)
+    if (context->layers.list[i].cache && !context->layers.list[i].trusted)
+      return context->layers.list[i].path;
+  return NULL;
 }
 
 // Why nothing came of a request: what was best, and what it lacked.
 static gt_status tell(const gathertune_context *context, const char *problem, bool deterministic, gt_status status,
                       const gt_error *first, const gt_error *passed, gt_error *error) {
   gt_error copy = *first; // *error may be the very same
+  const char *refused = refused_cache(context);
+  if (status == GT_NOT_FOUND && context->mode == GATHERTUNE_MODE_LOOKUP && refused)
+    return gt_fail(error, status,
+                   "no cache that code may be taken from has a code object for %s%s: others may write to "
+                   "%.300s; take that right away, or name that file as trusted",
+                   problem, deterministic ? " whose results are the same bits in every run" : "", refused);
   if (status == GT_NOT_FOUND && context->mode == GATHERTUNE_MODE_LOOKUP)
     return gt_fail(
         error, status,
@@ -192,7 +212,7 @@ gt_status gt_plan_make(gathertune_context *context, const gt_problem *problem, u
   bool may_tune = context->mode == GATHERTUNE_MODE_TUNE && context->layers.count &&
                   !context->layers.list[context->layers.count - 1].system;
   if (may_tune && !is_tuned(context, problem, options.deterministic)) {
-    tune(context, problem, options.deterministic);
+    tune(context, problem, options.deterministic, &note);
     may_tune = false;
   }
   for (;;) {
@@ -206,10 +226,10 @@ gt_status gt_plan_make(gathertune_context *context, const gt_problem *problem, u
     if (status == GT_OK) break;
     // What was tuned turned out not to be served any more: as if it had not been tuned.
     if (may_tune && note.length > noted) {
-      tune(context, problem, options.deterministic);
+      gt_buffer_clear(&note);
+      tune(context, problem, options.deterministic, &note);
       may_tune = false;
       place = (gt_place){0};
-      gt_buffer_clear(&note);
       continue;
     }
     // The best answer's failure says most; where it was just not there, a later one's.

@@ -106,3 +106,37 @@ refused_by_all() {
   works
   [ ! -e cache.db ]
 }
+
+# Runs the program as somebody who owns nothing.
+gt_as_nobody() {
+  if [ "$(id -u)" -eq 0 ]; then
+    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$GATHERTUNE" "$@"
+  else
+    run --separate-stderr "$GATHERTUNE" "$@"
+  fi
+}
+
+@test "what permissions stop is told with the reason" {
+  command -v setpriv >/dev/null || [ "$(id -u)" -ne 0 ] || skip "no setpriv to leave root with"
+  plain_script gpu.json
+  gathertune tune "$P" --device recorded:gpu.json --budget 2 >/dev/null 2>&1
+  open=$(mktemp -d) # bats' own folders are for their owner alone
+  cp cache.db "$open/secret.db"
+  cp cache.db "$open/read.db"
+  chmod 0 "$open/secret.db"
+  chmod 444 "$open/read.db"
+  chmod 555 "$open"
+  gt_as_nobody list --cache "$open/secret.db"
+  fails_with 1 "secret.db: cannot be read: Permission denied"
+  gt_as_nobody list --cache "$open/read.db"
+  works
+  gt_as_nobody gc --cache "$open/read.db"
+  fails_with 1 "read.db: the folder cannot be written: Permission denied"
+  gt_as_nobody merge "$open/read.db" --into "$open/new.db"
+  fails_with 1 "new.db: the folder cannot be written: Permission denied"
+  gt_as_nobody doctor --cache "$open/secret.db" --json
+  [ "$status" -eq 1 ]
+  json '.findings[] | select(.level == "failure") | .found | contains("cannot be read: Permission denied")'
+  chmod 755 "$open"
+  rm -rf "$open"
+}

@@ -523,3 +523,26 @@ atomic_won() {
   json '.deterministic == [] and (.winners[0].variant | .reproducible and (.configuration | contains("sums=ordered")))'
   [ "$(sqlite3 a.db "SELECT count(*) FROM code")" -eq 1 ]
 }
+
+@test "import and merge of nothing that was asked for fail, and make no cache" {
+  tuned_on a "50, 200"
+  gathertune export --cache a.db -o a.out
+  gt import a.out --model H200 --cache b.db
+  fails_with 1 "nothing to import" "a.out"
+  gt merge a.db --operator upsample_bicubic2d_backward --into b.db
+  fails_with 1 "nothing to merge" "a.db"
+  [ ! -e b.db ]
+  gt import a.out --model "imaginary x" --operator "$OP" --cache b.db
+  works
+}
+
+@test "standard output and input, by whatever name, have the export alone" {
+  tuned_on a "50, 200"
+  gathertune export --cache a.db >a.out
+  gathertune export --cache a.db -o /dev/stdout | cmp - a.out
+  gathertune export --cache a.db -o - | cmp - a.out
+  gathertune export --cache a.db | gathertune import - --cache b.db
+  gathertune export --cache b.db | cmp - a.out
+  run --separate-stderr "$GATHERTUNE" import - --cache c.db <<<"{}"
+  fails_with 2 "-: not what gathertune export --format json writes"
+}

@@ -141,3 +141,67 @@ rows() { sqlite3 cache.db "SELECT count(*) FROM $1"; }
   said "nothing is tuned yet"
   [ ! -e nowhere.db ]
 }
+
+@test "doctor tells of the system's caches, of those that others may write to, and what to do without a place" {
+  plain_recorded
+  gathertune export --format bundle -o "system one.db"
+  cp "system one.db" open.db
+  chmod 666 open.db
+  GATHERTUNE_SYSTEM_CACHE="$PWD/system one.db:$PWD/open.db:/missing.db" gt doctor --json
+  works
+  json '[.findings[] | select(.what == "system cache") | .found] | length == 2 and (.[0] | endswith("system one.db: 2 winners"))'
+  json '[.findings[] | select(.what == "caches" and .level == "warning") | .found] | length == 2 and
+    (.[0] | contains("open.db: its group or all others may write")) and .[1] == "/missing.db: there is no cache"'
+  chmod 664 cache.db
+  gt doctor --json
+  works
+  json '[.findings[] | select(.what == "caches") | .found] | length == 1 and (.[0] | contains("cache.db: its group may write"))'
+  run --separate-stderr env -u HOME -u XDG_CACHE_HOME -u GATHERTUNE_CACHE "$GATHERTUNE" doctor
+  [ "$status" -eq 1 ]
+  said "no place for the cache"
+  said "→ set one of them"
+}
+
+@test "show tells all that is kept of a problem, of every model, and where it comes from" {
+  for name in "Imaginary X" "Imaginary Y"; do
+    device_script "$name.json" <<<'{"fingerprint": {"arch": "gfx942", "target": "hip", "name": "'"$name"'", "driver": "6.1"}, "hashed": [50, 200]}'
+    gathertune tune "$P" --device "recorded:$name.json" --budget 3 >/dev/null 2>&1
+  done
+  gt show "$P" --json
+  works
+  json '(.entries | length == 2) and .problem == $p' --arg p "$P_CANONICAL"
+  json '.entries[0] | (.model | contains("Imaginary X")) and .driver == "6.1" and .code_bytes > 0 and .trials >= 3 and .timed >= 3 and .variant.reproducible'
+  [ "$(jq -r '.entries[0].host' <<<"$output")" = "$(hostname | cut -c 1-64)" ]
+  gt show "$P" --model "imaginary y"
+  works
+  said "model          recorded / Imaginary Y"
+  said "driver         6.1"
+  said " on $(hostname | cut -c 1-64)"
+  [[ $output != *"Imaginary X"* ]]
+  gt show "${P/f32/f16}"
+  fails_with 1 "f16" "is not tuned" "lookup"
+  gt show "$P" --model H200
+  fails_with 1 "H200"
+  gt show "$P" "$P"
+  fails_with 2 "one problem, not 2"
+  gt show nonsense
+  fails_with 2 "nonsense"
+}
+
+@test "doctor's advice for a cache that cannot be used is for what is wrong with it" {
+  plain_recorded
+  cp cache.db wal.db
+  sqlite3 wal.db "PRAGMA journal_mode = WAL" >/dev/null
+  cp cache.db newer.db
+  sqlite3 newer.db "PRAGMA user_version = 9999"
+  mkdir folder.db
+  echo text >text.db
+  for case in "wal.db run that command" "newer.db use a newer program" "folder.db change that" "text.db move the file away"; do
+    gt doctor --cache "${case%% *}" --json
+    [ "$status" -eq 1 ]
+    json '.findings[] | select(.level == "failure") | .advice | startswith($advice)' --arg advice "${case#* }"
+  done
+  sqlite3 wal.db "PRAGMA journal_mode = DELETE" >/dev/null
+  gt doctor --cache wal.db
+  works
+}

@@ -113,3 +113,18 @@ ran_as_it_should() {
   [ "$(wc -l <"$ROOT/docs/examples/launch.c")" -le 45 ]
   grep -q "docs/examples/launch.c" "$ROOT/README.md"
 }
+
+@test "a checkout and a place to install with spaces in their names do" {
+  local make="env -u PKG_CONFIG_PATH -u PKG_CONFIG_SYSROOT_DIR make -s" # as in setup_file
+  mkdir "a check out"
+  # Not the whole of it: what make reads, and what embedding templates needs.
+  cp -r "$ROOT/Makefile" "$ROOT/templates" "$ROOT/tools" "$ROOT/base" "$ROOT/generator" "$ROOT/cache" "a check out"
+  $make -C "a check out" build/embedded_templates.c
+  [ -s "a check out/build/embedded_templates.c" ]
+  $make -C "$ROOT" install BUILD="$BUILD" SANITIZE="${SANITIZE:-}" PREFIX="$PWD/a place"
+  echo '#include <gathertune.h>
+  int main(void) { return gathertune_version()[0] == 0; }' >use.c
+  eval "gcc $FLAGS use.c -o use $(PKG_CONFIG_SYSROOT_DIR='' PKG_CONFIG_PATH="$PWD/a place/lib/pkgconfig" pkg-config --cflags --libs gathertune)"
+  LD_LIBRARY_PATH="$PWD/a place/lib" ./use
+  "a place/bin/gathertune" --version
+}

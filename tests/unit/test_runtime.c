@@ -371,6 +371,8 @@ static void where_tuning_fails_the_next_best_is_compiled(void **state) {
   gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_TUNE);
   assert_true(*gathertune_notes(context));
   assert_int_equal(describe(plan_of(context, PROBLEM)).origin, GATHERTUNE_DEFAULT);
+  assert_has(describe(plan_of(context, PROBLEM)).note, "not tuned: tuning upsample");
+  assert_has(describe(plan_of(context, PROBLEM)).note, "cache.db");
   gathertune_close(context);
   chmod(".", 0700);
 }
@@ -384,8 +386,9 @@ static void code_that_others_may_have_written_is_taken_only_by_name(void **state
     gathertune_context *context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
     assert_has(gathertune_notes(context), "cache.db: its group");
     assert_has(gathertune_notes(context), "cache.db.code: its group");
-    REFUSE(context, PROBLEM, 0, NOT_FOUND, "no cache has a code object for " PROBLEM);
-    REFUSE(context, PROBLEM, GATHERTUNE_DETERMINISTIC, NOT_FOUND, "whose results are the same bits in every run: run");
+    REFUSE(context, PROBLEM, 0, NOT_FOUND, "others may write to cache.db");
+    REFUSE(context, PROBLEM, GATHERTUNE_DETERMINISTIC, NOT_FOUND,
+           "whose results are the same bits in every run: others may write to cache.db");
     gathertune_close(context);
     setenv("GATHERTUNE_TRUST", "other.db:cache.db", 1);
     context = open_mode(DEVICE, GATHERTUNE_MODE_LOOKUP);
@@ -482,7 +485,8 @@ static void a_model_of_the_same_hardware_lends_and_is_named(void **state) {
   assert_string_equal(info.from_model, "recorded / Imaginary X / gfx942 / 64");
   gathertune_close(context);
   context = open_mode("recorded:fewer.json", GATHERTUNE_MODE_LOOKUP);
-  REFUSE(context, PROBLEM, 0, NOT_FOUND, "no cache has");
+  REFUSE(context, PROBLEM, 0, NOT_FOUND, "no cache has a code object for " PROBLEM);
+  REFUSE(context, PROBLEM, GATHERTUNE_DETERMINISTIC, NOT_FOUND, "whose results are the same bits in every run: run");
   gathertune_close(context);
 }
 

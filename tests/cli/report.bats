@@ -139,6 +139,7 @@ traffic() {
   traffic "$DOUBLE,dtype=f32" --family stream
   gt generate "$DOUBLE,dtype=f32" --family stream --device "$DEVICE" --emit report
   works
+  [ -z "$stderr" ] || { show; false; }
   said "traffic of one run on $DEVICE"
   said "least          read 524288, written 131072 bytes"
   for place in lanes waves blocks dies; do

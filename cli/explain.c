@@ -13,6 +13,7 @@
 #include "generator/default.h"
 #include "runtime/lookup.h"
 #include "tuner/choose.h"
+#include "tuner/positions.h"
 #include "tuner/stale.h"
 
 typedef struct {
@@ -104,6 +105,10 @@ static void weigh(evidence *e, gt_generator *generator, const char *winner) {
 
 // In one sentence or two.
 static char *reason(const evidence *e, const gt_winner *winner) {
+  gt_problem problem;
+  if (e->count == 0 && gt_problem_parse(winner->problem, &problem, NULL) == GT_OK && gt_has_classes(&problem))
+    return gt_strdup("its worst ratio to the best of a class of grids is the least, or it is that of a given grid: trials "
+                     "are kept for classes. With grid=identity, grid=random, ... behind the problem, they are told");
   if (e->won < 0 || e->best < 0)
     return gt_strdup("its trials are not in this cache: it was imported, or they were removed");
   const gt_trial *best = &e->trials[e->best], *won = &e->trials[e->won];

@@ -19,7 +19,7 @@ gt_status gt_recheck_all(gt_generator *generator, gt_workshop *workshop, gt_cach
 
 // The columns of a recheck in a table.
 #define GT_RECHECK_HEADINGS \
-  "then µs|now µs|drift|direct then µs|direct now µs|speed-up then|now|°C|MHz|verdict"
+  "then µs|now µs|drift|default then µs|default now µs|speed-up then|now|°C|MHz|verdict"
 #define GT_RECHECK_ALIGNMENT "rrrrrrrrrl"
 void gt_recheck_cells(gt_table *table, const gt_recheck *recheck);
 json_t *gt_recheck_json(const gt_recheck *recheck);

@@ -362,6 +362,10 @@ int gt_command_tune(int argc, char **argv) {
                 "--strategy, --seed, --retry and --cache");
     return 2;
   }
+  if (s.tune.timing.warm && (s.cache_path || s.tune.retry)) {
+    gt_complain("tune: --warm neither keeps nor takes anything: it goes without --cache and --retry");
+    return 2;
+  }
   if (s.skip_unknown && !s.suite) {
     gt_complain("tune: --skip-unknown goes with --suite");
     return 2;

@@ -104,6 +104,6 @@ gt_drift gt_recheck_drift(const gt_recheck *recheck) {
 }
 
 const char *gt_drift_name(gt_drift drift) {
-  static const char *const names[] = {"steady", "faster", "slower", "slower than direct", "failed"};
+  static const char *const names[] = {"steady", "faster", "slower", "slower than the default", "failed"};
   return names[drift];
 }

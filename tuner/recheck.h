@@ -21,6 +21,6 @@ typedef enum {
   GT_DRIFT_FAILED, // no right result any more
 } gt_drift;
 gt_drift gt_recheck_drift(const gt_recheck *recheck);
-const char *gt_drift_name(gt_drift drift); // "steady", "faster", "slower", "slower than direct", "failed"
+const char *gt_drift_name(gt_drift drift); // "steady", "faster", "slower", "slower than the default", "failed"
 
 #endif

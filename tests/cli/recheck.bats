@@ -36,7 +36,7 @@ tuned() {
   device_script gpu.json <<<'{"default_us": 100, "rules": [{"match": "taps:", "us": 150}]}'
   gt tune --recheck --device recorded:gpu.json --json
   works
-  json '.rechecks[0].verdict == "slower than direct"'
+  json '.rechecks[0].verdict == "slower than the default"'
 }
 
 @test "--recheck of a winner that is not right any more fails, and says so" {

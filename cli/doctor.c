@@ -239,9 +239,9 @@ static void check_cache(report *r, const char *given, gt_generator *generator) {
     struct stat info = {0};
     stat(path, &info);
     find(r, LEVEL_OK, "cache",
-         gt_print("%s: %s, %lld winners, %lld trials, %lld models", path,
-                  gt_bytes((uint64_t)info.st_size).text, (long long)counts.winners, (long long)counts.trials,
-                  (long long)counts.models),
+         gt_print("%s: %s, %s, %s, %s", path, gt_bytes((uint64_t)info.st_size).text,
+                  gt_counted((uint64_t)counts.winners, "winner").text, gt_counted((uint64_t)counts.trials, "trial").text,
+                  gt_counted((uint64_t)counts.models, "model").text),
          NULL);
     if (generator) status = check_entries(r, cache, generator, &error);
     check_code_store(r, path);

@@ -14,6 +14,7 @@
 #include "generator/default.h"
 #include "runtime/lookup.h"
 #include "tuner/choose.h"
+#include "tuner/positions.h"
 #include "tuner/stale.h"
 
 typedef struct {

@@ -308,6 +308,10 @@ static int check(request *r, char **arguments, int count) {
     gt_complain("generate: either --config or --family is needed; see gathertune generate --help");
     return 2;
   }
+  if (emits(r, "space") && r->config) {
+    gt_complain("generate: --emit space is of a --family, and goes without --config");
+    return 2;
+  }
   if (emits(r, "grid") && (r->config || r->family)) {
     gt_complain("generate: --emit grid is of a problem, and goes without --config and --family");
     return 2;

@@ -10,6 +10,7 @@
 #include "cli/stale.h"
 #include "cli/table.h"
 #include "cli/trial.h"
+#include "generator/default.h"
 #include "generator/generator.h"
 #include "tuner/positions.h"
 
@@ -19,10 +20,16 @@
 typedef struct {
   char *device; // of the table that is being filled
   gt_table *table;
+  const char *plain; // what speed-ups in it are against: a family, or "plain" where that is not one for all
 } winner_tables;
+
+enum { PLAIN_COLUMN = 1 };
 
 static void finish_table(winner_tables *tables) {
   if (!tables->device) return;
+  char *heading = gt_print("%s µs", tables->plain);
+  gt_table_heading(tables->table, PLAIN_COLUMN, heading);
+  free(heading);
   printf("%s\n", tables->device);
   gt_table_print(tables->table, stdout);
   putchar('\n');
@@ -37,8 +44,12 @@ static void on_winner(void *context, const gt_winner *winner) {
   if (!tables->device) {
     tables->device = gt_strdup(winner->device);
     tables->table =
-        gt_table_new("problem|plain µs|best µs|speed-up|of stream|configuration|tuned", "lrrrrll");
+        gt_table_new("problem||best µs|speed-up|of stream|configuration|tuned", "lrrrrll");
   }
+  gt_problem problem;
+  // A later version may know more operators.
+  const char *plain = gt_problem_parse(winner->problem, &problem, NULL) == GT_OK ? gt_plain_family(&problem) : "plain";
+  tables->plain = !tables->plain || strcmp(tables->plain, plain) == 0 ? plain : "plain";
   gt_table *table = tables->table;
   gt_table_cell(table, "%s", winner->problem);
   gt_table_cell(table, "%s", gt_microseconds(winner->default_us).text);

@@ -49,9 +49,8 @@ static json_t *result_json(const char *strategy, const gt_replay_result *result)
 }
 
 static void print_facts(const gt_recording *recording, const gt_score *score) {
-  printf("%s\n%zu configurations, %zu failed; best %.5g, median %.5g; score over budgets of 1 to %zu "
-         "evaluations\n",
-         recording->name, score->count, score->failed, score->optimum, score->median, score->budget);
+  printf("%s\n%s, %zu failed; best %.5g, median %.5g; score over budgets of 1 to %zu evaluations\n",
+         recording->name, gt_counted(score->count, "configuration").text, score->failed, score->optimum, score->median, score->budget);
   if (recording->expected) printf("with what other problems of the cache tell\n");
 }
 
@@ -101,7 +100,6 @@ static gt_status replay_one(const gt_recording *recording, strategies *chosen, c
                       recording->expected != NULL, "strategies", results);
   else {
     gt_table_print(table, stdout);
-    putchar('\n');
     fflush(stdout);
   }
   json_decref(results);
@@ -111,7 +109,7 @@ static gt_status replay_one(const gt_recording *recording, strategies *chosen, c
 }
 
 static void print_means(const strategies *chosen, size_t spaces) {
-  printf("mean score over %zu spaces:", spaces);
+  printf("\nmean score over %zu spaces:", spaces);
   for (size_t i = 0; i < chosen->count; i++)
     printf("%s %s %.3f", i ? "," : "", chosen->names[i], chosen->rates[i] / (double)spaces);
   putchar('\n');
@@ -138,6 +136,7 @@ static int run(const arguments *a, char **files, int n_files) {
                 gt_counted(recordings.left_out, "problem").text, reading.least);
   for (size_t i = 0; i < recordings.count && status == GT_OK; i++) {
     json_t *space = NULL;
+    if (i && !a->json) putchar('\n');
     status = replay_one(&recordings.list[i], &chosen, a, a->json ? &space : NULL, &error);
     if (space) json_array_append_new(spaces, space);
   }

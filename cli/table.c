@@ -53,6 +53,11 @@ void gt_table_cell(gt_table *table, const char *format, ...) {
   add(table, text);
 }
 
+void gt_table_heading(gt_table *table, size_t column, const char *text) {
+  free(table->cells[column]);
+  table->cells[column] = gt_strdup(text);
+}
+
 size_t gt_table_rows(const gt_table *table) {
   return table->count / table->columns - 1;
 }

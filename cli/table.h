@@ -11,6 +11,7 @@ typedef struct gt_table gt_table;
 gt_table *gt_table_new(const char *headings, const char *alignment);
 // Adds the next cell, from left to right; after the last column a new row begins.
 void gt_table_cell(gt_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void gt_table_heading(gt_table *table, size_t column, const char *text); // instead of the one that it was made with
 size_t gt_table_rows(const gt_table *table); // without the headings
 void gt_table_print(const gt_table *table, FILE *stream);
 void gt_table_free(gt_table *table); // harmless on NULL

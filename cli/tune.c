@@ -34,12 +34,22 @@ typedef struct {
 // --- before anything runs
 // ------------------------------------------------------------------------------------
 
-static gt_status check_families(const gt_generator *generator, const char *families, gt_error *error) {
+static gt_status check_family(gt_generator *generator, const char *name, gt_error *error) {
+  gt_family_role role;
+  const char *description;
+  gt_status status = gt_check_family(generator, name, error);
+  if (status == GT_OK) status = gt_family_describe(generator, name, &role, &description, error);
+  if (status == GT_OK && role == GT_ROLE_BOUND)
+    status = gt_fail(error, GT_USAGE, "--families: %s computes nothing useful and cannot win", name);
+  return status;
+}
+
+static gt_status check_families(gt_generator *generator, const char *families, gt_error *error) {
   if (!families) return GT_OK;
   char *copy = gt_strdup(families), *state = NULL;
-  gt_status status = *families ? GT_OK : gt_fail(error, GT_USAGE, "--families names no family");
+  gt_status status = families[strspn(families, ",")] ? GT_OK : gt_fail(error, GT_USAGE, "--families names no family");
   for (char *name = strtok_r(copy, ",", &state); name && status == GT_OK; name = strtok_r(NULL, ",", &state))
-    status = gt_check_family(generator, name, error);
+    status = check_family(generator, name, error);
   free(copy);
   return status;
 }
@@ -356,6 +366,10 @@ int gt_command_tune(int argc, char **argv) {
   if (s.config && (s.budget > 0 || s.seed >= 0 || s.tune.families || s.tune.strategy || s.tune.retry || s.cache_path)) {
     gt_complain("tune: --config tries one configuration and stores nothing: it goes without --budget, --families, "
                 "--strategy, --seed, --retry and --cache");
+    return 2;
+  }
+  if (s.tune.timing.warm && (s.cache_path || s.tune.retry)) {
+    gt_complain("tune: --warm neither keeps nor takes anything: it goes without --cache and --retry");
     return 2;
   }
   if (s.skip_unknown && !s.suite) {

@@ -183,6 +183,6 @@ void gt_tune_progress_show(gt_tune_device *device, const gt_tune_progress *now) 
 void gt_tune_progress_end(gt_tune_device *device) {
   gt_progress_clear(&device->run->progress);
   if (device->told_failed > TOLD_FAILURES)
-    gt_complain("%zu more trials failed; gathertune list --trials %s shows them",
-                device->told_failed - TOLD_FAILURES, device->row->text);
+    gt_complain("%s failed; gathertune list --trials %s shows them",
+                gt_counted(device->told_failed - TOLD_FAILURES, "more trial").text, device->row->text);
 }

@@ -27,6 +27,8 @@ typedef struct {
   gt_progress progress;
 } session;
 
+enum { DEFAULT_CONFIGURATIONS = 4 };
+
 static void skip(session *s, const char *reason) {
   json_int_t before = json_integer_value(json_object_get(s->skips, reason));
   json_object_set_new(s->skips, reason, json_integer(before + 1));
@@ -265,6 +267,17 @@ static gt_status verify_all(session *s, const gt_oracle *oracle, gt_error *error
   return status;
 }
 
+// One that there is, and whose results can be right or wrong.
+static gt_status check_family(const session *s, const char *family, gt_error *error) {
+  gt_family_role role;
+  const char *description;
+  gt_status status = gt_check_family(s->generator, family, error);
+  if (status == GT_OK) status = gt_family_describe(s->generator, family, &role, &description, error);
+  if (status == GT_OK && role == GT_ROLE_BOUND)
+    status = gt_fail(error, GT_USAGE, "%s computes nothing useful: there are no results to compare", family);
+  return status;
+}
+
 static int run(session *s) {
   gt_oracle oracle = {0};
   gt_error error = {0};
@@ -273,7 +286,7 @@ static int run(session *s) {
   char family[64];
   const char *from = s->config ? s->config : s->family;
   snprintf(family, sizeof family, "%.*s", (int)(from ? strcspn(from, ":") : 0), from ? from : "");
-  if (status == GT_OK && from) status = gt_check_family(s->generator, family, &error);
+  if (status == GT_OK && from) status = check_family(s, family, &error);
   if (status != GT_OK) goto done;
   gt_catch_interrupts();
   status = gt_workshop_open(s->device, NULL, &s->workshop, &error);
@@ -300,7 +313,7 @@ done:
 }
 
 int gt_command_verify(int argc, char **argv) {
-  session s = {.device = "auto", .configurations = 4, .every = 1};
+  session s = {.device = "auto", .configurations = -1, .every = -1};
   const gt_option options[] = {
       {"cases", 0, GT_OPTION_TEXT, &s.path, "FILE.jsonl",
        "the cases; their arrays lie beside them in FILE.bin"},
@@ -341,7 +354,7 @@ int gt_command_verify(int argc, char **argv) {
     gt_complain("verify: --layout takes nchw or nhwc, not '%s'", s.layout);
     return 2;
   }
-  if (s.every < 1) {
+  if (s.every == 0) {
     gt_complain("verify: --every takes 1 and more, not %lld", (long long)s.every);
     return 2;
   }
@@ -353,5 +366,15 @@ int gt_command_verify(int argc, char **argv) {
     gt_complain("verify: --config names its family: --family does not go with it");
     return 2;
   }
+  if (s.config && s.configurations >= 0) {
+    gt_complain("verify: --config is one configuration: --configurations does not go with it");
+    return 2;
+  }
+  if (s.id && s.every > 0) {
+    gt_complain("verify: --case is one case: --every does not go with it");
+    return 2;
+  }
+  if (s.configurations < 0) s.configurations = DEFAULT_CONFIGURATIONS;
+  if (s.every < 0) s.every = 1;
   return run(&s);
 }

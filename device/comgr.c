@@ -152,6 +152,9 @@ static gt_status open_code(reading *r, gt_error *error) {
   if (r->comgr.amd_comgr_get_data_isa_name(r->data, &length, NULL) != COMGR_SUCCESS || length == 0 ||
       length > sizeof isa || r->comgr.amd_comgr_get_data_isa_name(r->data, &length, isa) != COMGR_SUCCESS)
     return gt_fail(error, GT_UNSUPPORTED, "comgr does not know the architecture of the code object");
+  // Without ":sramecc+:xnack-": they change no instruction's text, and some versions of comgr read a byte too many of
+  // them, of which they complain on standard error.
+  isa[strcspn(isa, ":")] = 0;
   if (r->comgr.amd_comgr_create_disassembly_info(isa, read_code, count_instruction, ignore_address,
                                                  &r->disassembler) != COMGR_SUCCESS)
     return gt_fail(error, GT_UNSUPPORTED, "comgr has no disassembler for %s", isa);

@@ -27,6 +27,8 @@ load helpers
   gt generate "$P" --config "$config"
   works
   said "// configuration: $config"
+  gt generate "$P" --config "$config" --emit space
+  fails_with 2 "--emit space" "--config"
   gt generate "$P" --family direct --emit space --json
   works
   json '.configurations | length > 0 and all(startswith("direct:"))'

@@ -27,6 +27,21 @@ tune_recorded() {
   json '.launches[0].grid | length == 3 and all(. >= 1)'
 }
 
+@test "the session in the README has the lines that tune and lookup print" {
+  tune_recorded
+  gt lookup "$P" --device recorded:gpu.json
+  works
+  what() { cut -c 1-15 | sed 's/ *$//'; } # each line is about
+  diff <(sed -n '/^\$ gathertune lookup/,/^```/p' "$ROOT/README.md" | sed '1d; $d' | what) <(what <<<"$output")
+  said "$(grep -m 1 '^plan  ' "$ROOT/README.md")"
+  gt tune "$P" --device recorded:gpu.json --budget 8
+  works
+  columns() { grep -m 1 '^problem  ' | sed 's/  */ /g'; }
+  [ "$(sed -n '/^\$ gathertune tune/,$p' "$ROOT/README.md" | columns)" = "$(columns <<<"$output")" ]
+  grep -qE '^Imaginary X \(recorded:gpu.json, gfx942, [0-9]+ compute units\), cold cache$' <<<"$output"
+  grep -qE '^NVIDIA H200 \(cuda:0, sm_90, [0-9]+ compute units\), cold cache$' "$ROOT/README.md"
+}
+
 @test "another batch size takes the same kernels, with a grid of its own and a scaled time" {
   tune_recorded
   gt lookup "$P" --device recorded:gpu.json --json
@@ -52,6 +67,15 @@ tune_recorded() {
   works
   said "the same kernels, tuned for $SAMPLER_CANONICAL,grid=identity"
   said "speed-up over grid_scatter"
+  gathertune tune "$SAMPLER" --device recorded:gpu.json --families grid_scatter --cache all.db >/dev/null 2>&1
+  gt explain "$SAMPLER" --cache all.db
+  works
+  said "of a class of grids is the least"
+  gt list --cache all.db
+  said "grid_scatter µs"
+  gathertune tune "$P" --device recorded:gpu.json --budget 1 --cache all.db >/dev/null 2>&1
+  gt list --cache all.db
+  said "plain µs"
   gt explain "$SAMPLER,grid=contended" --device recorded:gpu.json
   works
   said "whose kernels are the same and which is tuned, as positions of this kind are not"
@@ -190,6 +214,7 @@ SCRIPT
   gt list
   works
   said "Imaginary X"
+  said "direct µs"
   said "$P_CANONICAL"
   said "1 winner, "
   gt list --json

@@ -32,6 +32,14 @@ commands() { gathertune --help | sed -n '/^commands:/,/^$/ s/^  \([a-z]*\) .*/\1
   done
 }
 
+@test "the manual page has every command, and every key of a problem" {
+  page=$ROOT/docs/man/gathertune.1
+  for command in $(commands); do grep -qE "^\.BI? $command( |$)" "$page" || { echo "$command"; false; }; done
+  keys=$(gathertune tune --help | sed -n '/^A problem is/,/^Operators:/p' | grep -oE '^  [a-z][a-z_, ]+' | sed 's/^  //; s/  .*//' | tr -d ',')
+  [ "$(wc -w <<<"$keys")" -ge 15 ]
+  for key in $keys; do sed -n '/^\.SH PROBLEMS/,/^\.SH FILES/p' "$page" | grep -qw "$key" || { echo "$key"; false; }; done
+}
+
 @test "every command explains itself with usage, options and an example" {
   for command in $(commands); do
     gt "$command" --help

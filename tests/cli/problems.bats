@@ -84,6 +84,10 @@ load helpers
 @test "an unknown family is named with those that there are" {
   gt tune "$P" --families direct,bogus
   fails_with 2 "bogus" "direct" "taps"
+  gt tune "$P" --families taps,stream
+  fails_with 2 "stream computes nothing"
+  gt tune "$P" --families ,
+  fails_with 2 "names no family"
   gt generate "$P" --family bogus
   fails_with 2 "bogus" "direct"
   gt verify --cases "$ROOT/tests/oracle/open.jsonl" --family bogus

@@ -14,6 +14,7 @@ make_cache() {
   gt replay --strategy exhaustive,random --seeds 4 "$TINY"
   works
   [ "${GOLDEN_UPDATE:-}" ] && echo "$output" >"$ROOT/tests/golden/replay-tiny.txt"
+  [[ $(gathertune replay --strategy random --seeds 1 "$TINY" | tail -n 1) == random* ]] # and no empty line
   diff <(echo "$output") "$ROOT/tests/golden/replay-tiny.txt"
 }
 

@@ -80,6 +80,14 @@ clean() {
   [ "$(cat report.txt)" = "$text" ]
 }
 
+@test "the report in the documents is what the program prints, but for numbers" {
+  needs_compiler
+  report upsample_bilinear2d_backward:n=2,c=16,in=32x32,out=64x64,dtype=f16,scale=2x2 --family taps
+  works
+  diff <(sed 's/[0-9][0-9.]*/N/g' <<<"$output") \
+    <(sed -n '/^    taps:/,/^      control /{s/^    //; s/[0-9][0-9.]*/N/g; p}' "$ROOT/docs/gfx942-report.md")
+}
+
 @test "a report for what HIP does not compile for is one line and exit code 2" {
   gt generate "$P" --family direct --arch sm_90 --emit report
   fails_with 2 "sm_90" "AMD"
@@ -139,6 +147,7 @@ traffic() {
   traffic "$DOUBLE,dtype=f32" --family stream
   gt generate "$DOUBLE,dtype=f32" --family stream --device "$DEVICE" --emit report
   works
+  [ -z "$stderr" ] || { show; false; }
   said "traffic of one run on $DEVICE"
   said "least          read 524288, written 131072 bytes"
   for place in lanes waves blocks dies; do

@@ -120,6 +120,10 @@ load helpers
   gt list --json
   json '.winners == []'
   [ ! -e cache.db ]
+  for option in "--cache x.db" --retry; do
+    gt tune "$P" --device recorded:slow.json --warm $option
+    fails_with 2 "--warm" "${option%% *}"
+  done
 }
 
 @test "poolings of the same sizes do not take each other's weights" {

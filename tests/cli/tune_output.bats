@@ -55,6 +55,16 @@ FEW="--families direct,taps --budget 4"
   json 'first | .problems == 2 and .devices[0].fingerprint.arch == "gfx942"'
 }
 
+@test "every field of every event is in docs/tune-events.md" {
+  plain_script gpu.json
+  echo "$P calls=3" >suite.txt
+  gt tune --suite suite.txt --device recorded:gpu.json --families direct,taps --budget 2 --json-lines --quiet
+  works
+  fields=$(jq -r 'keys[], (.devices // [] | .[] | keys[]), (.value // [] | .[] | keys[])' <<<"$output" | sort -u)
+  [ "$(wc -l <<<"$fields")" -gt 40 ]
+  for field in $fields; do grep -qF "\`$field\`" "$ROOT/docs/tune-events.md" || { echo "$field"; false; }; done
+}
+
 @test "--json-lines tells of a device that is lost" {
   device_script gpu.json <<<'{"journal": "journal.txt", "rules": [{"action": "hang"}]}'
   "$GATHERTUNE" tune "$P" --device recorded:gpu.json --families direct --launch-limit 2 --json-lines >out.json 2>err.txt 3>&- &

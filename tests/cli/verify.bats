@@ -85,6 +85,18 @@ cases() {
   complained "open-777"
 }
 
+@test "options of verify that would be without effect are refused" {
+  cases '.id == "open-000"'
+  gt verify --cases cases.jsonl --config direct:block=64,acc=float --configurations 3
+  fails_with 2 "--configurations"
+  gt verify --cases cases.jsonl --case open-000 --every 2
+  fails_with 2 "--every"
+  for bound in "--family stream" "--config stream:loads=1"; do
+    gt verify --cases cases.jsonl $bound
+    fails_with 2 "stream computes nothing"
+  done
+}
+
 @test "verify takes each N-th case only where it is asked to" {
   gt verify --cases "$ROOT/tests/oracle/open.jsonl" --device "$DEVICE" --family direct --configurations 1 --layout nchw --every 75
   works

@@ -70,7 +70,7 @@ tune_recorded() {
   gathertune tune "$SAMPLER" --device recorded:gpu.json --families grid_scatter --cache all.db >/dev/null 2>&1
   gt explain "$SAMPLER" --cache all.db
   works
-  said "of a class of grids is the least"
+  said "all timed on every class, its largest regret is the least"
   gt list --cache all.db
   said "grid_scatter µs"
   gathertune tune "$P" --device recorded:gpu.json --budget 1 --cache all.db >/dev/null 2>&1

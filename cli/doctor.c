@@ -316,9 +316,8 @@ int gt_command_doctor(int argc, char **argv) {
           "Looks at templates, libraries, devices and permissions, and at the tuning cache: whether it is "
           "whole, may be written,\n"
           "and which winners are stale; and at the system's caches. Says what to do about each. Changes "
-          "nothing. The exit code is 1 when "
-          "something does\n"
-          "not work; what is merely missing or stale leaves it at 0.",
+          "nothing.\n"
+          "The exit code is 1 when something does not work; what is merely missing or stale leaves it at 0.",
       .options = options,
       .examples = "  gathertune doctor\n",
   };

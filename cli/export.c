@@ -123,7 +123,7 @@ int gt_command_export(int argc, char **argv) {
       {"output", 'o', GT_OPTION_TEXT, &a.options.path, "PATH", "where to (default: standard output)"},
       GT_SELECTION_OPTIONS(a.selection),
       {"deterministic", 0, GT_OPTION_FLAG, &a.deterministic, NULL,
-       "where a winner's results are not the same bits in every run, the best whose are in its place"},
+       "where a winner's results are not the same bits in every run,\nthe best whose are in its place"},
       {"no-trials", 0, GT_OPTION_FLAG, &a.no_trials, NULL, "json: winners alone"},
       {"no-code", 0, GT_OPTION_FLAG, &a.options.no_code, NULL, "json: without code objects"},
       {"prefix", 0, GT_OPTION_TEXT, &a.options.prefix, "NAME",

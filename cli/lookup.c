@@ -267,7 +267,7 @@ int gt_command_lookup(int argc, char **argv) {
       {"leave-one-out", 0, GT_OPTION_FLAG, &r.leave_one_out, NULL,
        "instead of a problem: how good `near` would have been for each that was tuned"},
       {"deterministic", 0, GT_OPTION_FLAG, &r.deterministic, NULL,
-       "only what gives the same bits in every run, as programs with GATHERTUNE_DETERMINISTIC get it"},
+       "only what gives the same bits in every run,\nas programs with GATHERTUNE_DETERMINISTIC get it"},
       {"emit", 0, GT_OPTION_TEXT, &r.emit, "FILE", "write the code object"},
       {"cache", 0, GT_OPTION_TEXT, &r.cache_path, "FILE", GT_HELP_CACHE},
       {"json", 0, GT_OPTION_FLAG, &r.json, NULL, GT_HELP_JSON},

@@ -60,7 +60,7 @@ typedef struct {
 } gt_space;
 gt_status gt_space_make(gt_generator *generator, const char *family, const gt_problem *problem,
                         const gt_fingerprint *device, gt_space *space, gt_error *error);
-// The same with works, which takes half as long again, and of families that tell of each launch up to five times as long.
+// The same with works, which takes half as long again, and of families that tell of each launch up to nine times as long.
 gt_status gt_space_make_with_works(gt_generator *generator, const char *family, const gt_problem *problem,
                                    const gt_fingerprint *device, gt_space *space, gt_error *error);
 void gt_space_free(gt_space *space); // harmless on a zeroed space

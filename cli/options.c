@@ -115,6 +115,7 @@ int gt_options_parse(const gt_usage *usage, int argc, char **argv, char ***argum
   }
   table[count] = (struct option){"help", no_argument, NULL, HELP_VALUE};
 
+  bool given[MOST_OPTIONS] = {false};
   optind = 0; // a fresh scan, with argv permuted so that options may follow arguments
   opterr = 0;
   int value;
@@ -135,6 +136,12 @@ int gt_options_parse(const gt_usage *usage, int argc, char **argv, char ***argum
     if (value >= FIRST_VALUE) option = &usage->options[value - FIRST_VALUE];
     for (const gt_option *each = usage->options; !option && each->name; each++)
       if (each->letter == value) option = each;
+    if (option->argument && given[option - usage->options]) { // of two values one would be ignored
+      gt_complain("%s: --%s is given twice; see gathertune %s --help", usage->command, option->name,
+                  usage->command);
+      return 2;
+    }
+    given[option - usage->options] = true;
     int result = take(usage, option, optarg);
     if (result != GT_CONTINUE) return result;
   }

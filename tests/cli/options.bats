@@ -88,6 +88,15 @@ commands() { gathertune --help | sed -n '/^commands:/,/^$/ s/^  \([a-z]*\) .*/\1
   done
 }
 
+@test "an option with a value is refused a second time, of which one would be ignored; a flag is not" {
+  gt tune --suite one.txt --suite two.txt
+  fails_with 2 "tune: --suite is given twice"
+  gt export -o one.json --output two.json
+  fails_with 2 "export: --output is given twice"
+  gt list --json --json
+  works
+}
+
 @test "an option without its argument is one line and exit code 2" {
   gt tune "$P" --budget
   fails_with 2 "missing after '--budget'"

@@ -119,7 +119,7 @@ ran_as_it_should() {
   mkdir "a check out"
   # Not the whole of it: what make reads, and what embedding templates needs.
   cp -r "$ROOT/Makefile" "$ROOT/templates" "$ROOT/tools" "$ROOT/base" "$ROOT/generator" "$ROOT/cache" "a check out"
-  $make -C "a check out" build/embedded_templates.c
+  $make -C "a check out" BUILD=build SANITIZE= build/embedded_templates.c
   [ -s "a check out/build/embedded_templates.c" ]
   $make -C "$ROOT" install BUILD="$BUILD" SANITIZE="${SANITIZE:-}" PREFIX="$PWD/a place"
   echo '#include <gathertune.h>

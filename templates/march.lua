@@ -57,8 +57,7 @@ end
 local function find_reach(part, tiles)
   local low, high = 0, part.length
   for t = 0, tiles.tiles - 1 do
-    local start = tiles.starts and tiles.starts[t] or tiles.step * t + tiles.offset
-    local at = start - part.starts[t * tiles.size // part.inputs]
+    local at = tiling.start_of(tiles, t) - part.starts[t * tiles.size // part.inputs]
     low, high = math.min(low, at), math.max(high, at + tiles.width)
   end
   return { low = low, high = high }
@@ -75,11 +74,11 @@ local function choose_layout(m)
   local lanes = { n = 64, starts = {}, rows = {} }
   for lane = 0, lanes.n - 1 do
     local x, line = lane % m.x_items, lane // m.x_items
-    lanes.starts[lane] = m.pad + (m.tx.starts and m.tx.starts[x] or m.tx.step * x + m.tx.offset)
+    lanes.starts[lane] = m.pad + tiling.start_of(m.tx, x)
     lanes.rows[lane] = line
     if m.plane_deep and not m.turns then
       local y = line % m.y.inputs
-      local top = m.ty.starts and m.ty.starts[y] or m.ty.step * y + m.ty.offset
+      local top = tiling.start_of(m.ty, y)
       lanes.rows[lane] = line // m.y.inputs * m.y.length + math.max(0, math.min(m.y.length - 1, top))
     end
   end
@@ -356,8 +355,7 @@ return {
       -- Adds to a sum of inputs along the width or the height. What does not count is left out, or found by the sum that it makes no number.
       add = function(entry, ...)
         if not m.optimistic then return tiling.add(entry, ...) end
-        local type, sum, weight, value = ...
-        return ("%s = gt_fma_%s(%s, %s, %s);"):format(sum, type, weight, value, sum)
+        return tiling.add_always(...)
       end,
       store_elements = m.after and 1 or vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
       depth_block = depth_block(device), depth = m.after and depth_tiling(p) or nil,

@@ -16,8 +16,6 @@ local table_limit = 32768 -- entries of program-scope tables: half a minute of c
 
 local function ceil(a, b) return (a + b - 1) // b end
 
-local function start(t, number) return t.starts and t.starts[number] or t.step * number + t.offset end
-
 -- How outputs are read from shared memory: `widest` elements at a time, and the first of row r of a window lies `shift(r)` behind a multiple of that.
 -- (The copy keeps the alignment that outputs have in the tensor.)
 local function alignment(p, x, y)
@@ -36,11 +34,12 @@ local function plan(c, p, device)
   self.high = c.strip == "whole" and y.tiles or c.strip // c.vy -- tiles of a strip along the height
   self.strips = ceil(y.tiles, self.high)
   self.items = x.tiles * self.high
-  self.block = ceil(c.slices * self.items, device.is_cpu and 1 or device.wave_size) * (device.is_cpu and 1 or device.wave_size)
+  self.block = c.slices * self.items
+  if not device.is_cpu then self.block = ceil(self.block, device.wave_size) * device.wave_size end
   local rows = 1
   for s = 0, self.strips - 1 do
     local first, last = s * self.high, math.min((s + 1) * self.high, y.tiles) - 1
-    rows = math.max(rows, start(y, last) + y.width - start(y, first))
+    rows = math.max(rows, tiling.start_of(y, last) + y.width - tiling.start_of(y, first))
   end
   -- Elements before the first row of a unit and after its last that windows and vectors reach.
   self.before = math.max(0, -x.first_start) + self.widest - 1

@@ -32,7 +32,8 @@ function tiling.add_entry(self, j, c)
   self.entries[#self.entries + 1] = entry
 end
 
-local function start(self, t)
+-- The output at which the window of tile t starts.
+function tiling.start_of(self, t)
   if self.line then return axes.on_line(self.line, t) end
   if self.starts then return self.starts[t] end
   return self.step * t + self.offset
@@ -47,7 +48,7 @@ local function make(axis, size, zeros, outside)
   function self.weight(t, j, c)
     local i = t * size + j
     if i >= axis.n_in then return 0.0 end
-    local k = start(self, t) + c - axis.first(i)
+    local k = tiling.start_of(self, t) + c - axis.first(i)
     if k < 0 or k >= axis.count(i) then return 0.0 end
     return axis.weight(i, k)
   end
@@ -173,20 +174,17 @@ function tiling.weight(self, name, entry, type, literal)
   return variable(name, entry)
 end
 
--- A statement that adds weight · value to `sum` (or sets it, when it is the first term). A tile that does not use the column adds nothing,
--- even if the value there is NaN.
+-- A statement that adds weight · value to `sum` (or sets it, when it is the first term), whatever tile it is.
+function tiling.add_always(type, sum, weight_text, value, first)
+  if first then return ("%s = %s * (%s)%s;"):format(sum, weight_text, type, value) end
+  return ("%s = gt_fma_%s(%s, %s, %s);"):format(sum, type, weight_text, value, sum)
+end
+
+-- The same for an entry: a tile that does not use its column adds nothing, even if the value there is NaN.
 function tiling.add(entry, type, sum, weight_text, value, first)
-  local product
-  if first then
-    product = ("%s = %s * (%s)%s;"):format(sum, weight_text, type, value)
-    if entry.sometimes_zero then
-      product = ("%s = %s != 0 ? %s * (%s)%s : 0;"):format(sum, weight_text, weight_text, type, value)
-    end
-    return product
-  end
-  product = ("%s = gt_fma_%s(%s, %s, %s);"):format(sum, type, weight_text, value, sum)
-  if entry.sometimes_zero then return ("if (%s != 0) %s"):format(weight_text, product) end
-  return product
+  if not entry.sometimes_zero then return tiling.add_always(type, sum, weight_text, value, first) end
+  if first then return ("%s = %s != 0 ? %s * (%s)%s : 0;"):format(sum, weight_text, weight_text, type, value) end
+  return ("if (%s != 0) %s"):format(weight_text, tiling.add_always(type, sum, weight_text, value, false))
 end
 
 return tiling

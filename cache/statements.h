@@ -25,6 +25,16 @@
 #define GT_WINNER_TABLES GT_WINNER_TABLES_OF("winner")
 #define GT_DETERMINISTIC_TABLES GT_WINNER_TABLES_OF("deterministic")
 
+// Into one of the two tables; what it has beside a winner's columns: their names, values and updates.
+#define GT_PUT_WINNER(table, names, values, updates)                                                    \
+  "INSERT INTO " table " (model, problem, device, variant, median_us, spread_us, default_us, stream_us, " \
+  "compiler, driver, code, tuned_at, ties" names ") VALUES (:model, :problem, :device, :variant, "        \
+  ":median_us, :spread_us, :default_us, :stream_us, :compiler, :driver, :code, :tuned_at, :ties" values   \
+  ") ON CONFLICT (model, problem) DO UPDATE SET device = excluded.device, variant = excluded.variant, "   \
+  "median_us = excluded.median_us, spread_us = excluded.spread_us, default_us = excluded.default_us, "    \
+  "stream_us = excluded.stream_us, compiler = excluded.compiler, driver = excluded.driver, "              \
+  "code = excluded.code, tuned_at = excluded.tuned_at, ties = excluded.ties" updates
+
 // Which device it was and what drove it, in the order in which gt_origin_read (origin.c) reads them.
 #define GT_DEVICE_COLUMNS                                                        \
   "m.backend, m.name, m.arch, m.compute_units, d.pci_id, d.memory_bytes, d.driver, d.runtime, d.compiler, " \
@@ -101,15 +111,7 @@
                       "AND NOT EXISTS (SELECT 1 FROM winner w WHERE w.code = :hash) "                       \
                       "AND NOT EXISTS (SELECT 1 FROM deterministic w WHERE w.code = :hash)")                \
   X(FIND_WINNER, "SELECT id, code FROM winner WHERE model = :model AND problem = :problem")                 \
-  X(PUT_WINNER, "INSERT INTO winner (model, problem, device, variant, median_us, spread_us, default_us, "   \
-                "stream_us, compiler, driver, code, tuned_at, ties) VALUES (:model, :problem, :device, "    \
-                ":variant, :median_us, :spread_us, :default_us, :stream_us, :compiler, :driver, :code, "    \
-                ":tuned_at, :ties) ON CONFLICT (model, problem) DO UPDATE SET device = excluded.device, "   \
-                "variant = excluded.variant, median_us = excluded.median_us, "                              \
-                "spread_us = excluded.spread_us, default_us = excluded.default_us, "                        \
-                "stream_us = excluded.stream_us, compiler = excluded.compiler, "                            \
-                "driver = excluded.driver, code = excluded.code, tuned_at = excluded.tuned_at, "            \
-                "ties = excluded.ties")                                                                     \
+  X(PUT_WINNER, GT_PUT_WINNER("winner", "", "", ""))                                                        \
   X(GET_WINNER, "SELECT " GT_WINNER_COLUMNS ", CASE WHEN :with_code THEN c.blob END AS blob "               \
                 "FROM " GT_WINNER_TABLES " WHERE w.id = :winner")                                           \
   X(EACH_WINNER, "SELECT " GT_WINNER_COLUMNS " FROM " GT_WINNER_TABLES                                      \
@@ -125,15 +127,7 @@
   X(WINNER_RECORDS, "SELECT " GT_WINNER_COLUMNS ", c.blob, " GT_DEVICE_COLUMNS " FROM " GT_WINNER_TABLES    \
                     " JOIN device d ON d.id = w.device ORDER BY w.id")                                      \
   X(FIND_DETERMINISTIC, "SELECT id, code FROM deterministic WHERE model = :model AND problem = :problem")   \
-  X(PUT_DETERMINISTIC,                                                                                      \
-    "INSERT INTO deterministic (model, problem, device, variant, median_us, spread_us, default_us, "        \
-    "stream_us, compiler, driver, code, tuned_at, ties, host) VALUES (:model, :problem, :device, "          \
-    ":variant, :median_us, :spread_us, :default_us, :stream_us, :compiler, :driver, :code, :tuned_at, "     \
-    ":ties, :host) ON CONFLICT (model, problem) DO UPDATE SET device = excluded.device, "                   \
-    "variant = excluded.variant, median_us = excluded.median_us, spread_us = excluded.spread_us, "          \
-    "default_us = excluded.default_us, stream_us = excluded.stream_us, compiler = excluded.compiler, "      \
-    "driver = excluded.driver, code = excluded.code, tuned_at = excluded.tuned_at, "                        \
-    "ties = excluded.ties, host = excluded.host")                                                           \
+  X(PUT_DETERMINISTIC, GT_PUT_WINNER("deterministic", ", host", ", :host", ", host = excluded.host"))       \
   X(DROP_DETERMINISTIC, "DELETE FROM deterministic WHERE model = :model AND problem = :problem")            \
   X(GET_DETERMINISTIC, "SELECT " GT_WINNER_COLUMNS ", CASE WHEN :with_code THEN c.blob END AS blob "        \
                        "FROM " GT_DETERMINISTIC_TABLES " WHERE w.id = :winner")                             \

@@ -264,8 +264,7 @@ static void check_layers(report *r, const char *given) {
     gt_cache_counts counts = {0};
     if (layers.list[i].cache && gt_cache_count(layers.list[i].cache, &counts, NULL) == GT_OK)
       find(r, LEVEL_OK, "system cache",
-           gt_print("%s: %lld winner%s", layers.list[i].path, (long long)counts.winners,
-                    counts.winners == 1 ? "" : "s"),
+           gt_print("%s: %s", layers.list[i].path, gt_counted((uint64_t)counts.winners, "winner").text),
            NULL);
   }
   // One that cannot be read was told of before.

@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/model.h"
 #include "cli/options.h"
 #include "exchange/collection.h"
+#include "generator/default.h"
 
 typedef struct {
   const char *cache, *model;
   bool json;
+  gt_problem problem;
   char text[GT_PROBLEM_TEXT];
 } request;
 
@@ -21,12 +24,11 @@ typedef struct {
 static tried count_trials(const gt_collection *c, const gt_winner *winner) {
   tried n = {0};
   for (size_t i = 0; i < c->n_trials; i++) {
-    const gt_fingerprint *d = &c->devices[c->trials[i].device];
-    char *model = gt_print("%s / %s / %s / %d", d->backend, d->name, d->arch, d->compute_units);
+    char model[320];
+    gt_model_print(&c->devices[c->trials[i].device], model);
     bool same = strcmp(model, winner->device) == 0;
     n.all += same;
     n.timed += same && gt_trial_is_timed(&c->trials[i].trial);
-    free(model);
   }
   return n;
 }
@@ -52,7 +54,8 @@ static json_t *entry_json(const gt_collection *c, const gt_collected_winner *w) 
   return json;
 }
 
-static void print_entry(const gt_collection *c, const gt_collected_winner *w, bool first) {
+// `plain`: the family that speed-ups of the problem are against.
+static void print_entry(const gt_collection *c, const gt_collected_winner *w, const char *plain, bool first) {
   const gt_winner *winner = &w->winner;
   const gt_variant *variant = &winner->variant;
   const gt_fingerprint *device = &c->devices[w->device];
@@ -62,8 +65,8 @@ static void print_entry(const gt_collection *c, const gt_collected_winner *w, bo
     printf("%smodel          %s\n", first ? "" : "\n", winner->device);
   printf("configuration  %s%s\n", variant->configuration,
          variant->reproducible ? "" : ", whose results are not the same bits in every run");
-  printf("time           %s µs, spread %.2f µs; direct %s, stream %s\n",
-         gt_microseconds(winner->median_us).text, winner->spread_us, gt_microseconds(winner->default_us).text,
+  printf("time           %s µs, spread %.2f µs; %s %s, stream %s\n",
+         gt_microseconds(winner->median_us).text, winner->spread_us, plain, gt_microseconds(winner->default_us).text,
          gt_microseconds(winner->stream_us).text);
   for (size_t i = 0; i < winner->n_ties; i++)
     printf("%-14s %s, %s µs\n", i ? "" : "as fast", winner->ties[i].configuration,
@@ -102,7 +105,7 @@ static gt_status show(const request *r, gt_cache *cache, const char *path, gt_er
     if (r->json)
       json_array_append_new(list, entry_json(&all, &all.winners[i]));
     else
-      print_entry(&all, &all.winners[i], i == 0);
+      print_entry(&all, &all.winners[i], gt_plain_family(&r->problem), i == 0);
   if (status == GT_OK && r->json)
     gt_print_json(json_pack("{s:s, s:s, s:O}", "problem", problem, "cache", path, "entries", list));
   json_decref(list);
@@ -140,11 +143,10 @@ int gt_command_show(int argc, char **argv) {
     gt_complain("show: takes one problem, not %d; see gathertune show --help", count);
     return 2;
   }
-  gt_problem problem;
   gt_cache *cache = NULL;
   gt_error error = {0};
-  if (gt_problem_parse(arguments[0], &problem, &error) != GT_OK) return gt_complain_error(&error);
-  gt_problem_print(&problem, r.text);
+  if (gt_problem_parse(arguments[0], &r.problem, &error) != GT_OK) return gt_complain_error(&error);
+  gt_problem_print(&r.problem, r.text);
   gt_status status = gt_open_cache(r.cache, GT_CACHE_READ, &cache, &path, &error);
   if (status == GT_OK && !cache) status = gt_fail(&error, GT_NOT_FOUND, "%s: there is no cache", path);
   if (status == GT_OK) status = show(&r, cache, path, &error);

@@ -67,6 +67,8 @@ tune_recorded() {
   works
   said "the same kernels, tuned for $SAMPLER_CANONICAL,grid=identity"
   said "speed-up over grid_scatter"
+  gt show "$SAMPLER,grid=identity"
+  said "; grid_scatter "
   gathertune tune "$SAMPLER" --device recorded:gpu.json --families grid_scatter --cache all.db >/dev/null 2>&1
   gt explain "$SAMPLER" --cache all.db
   works

@@ -33,8 +33,7 @@ gt_status gt_explain_classes(gt_cache *cache, gt_generator *generator, const gt_
   gt_status status = GT_OK;
   *classes = (gt_classes_explained){.complete = true};
   for (int k = 0; k < GT_CLASSES && status == GT_OK; k++) {
-    gt_problem one = *problem;
-    one.sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + k);
+    gt_problem one = gt_problem_of_class(problem, k);
     reading r = {generator, configuration, &classes->of[k]};
     status = gt_cache_each_trial(cache, model, &one, on_trial, &r, error);
     classes->complete = classes->complete && classes->of[k].us > 0;

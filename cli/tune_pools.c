@@ -53,9 +53,7 @@ static const gt_tune_device *first_of(const gt_tune_run *run, size_t pool) {
 
 // What trials of a problem are kept for: it, or the first of its classes.
 static gt_problem kept_as(const gt_problem *problem) {
-  gt_problem kept = *problem;
-  if (gt_has_classes(problem)) kept.sampling.positions = (gt_grid_class)GT_FIRST_CLASS;
-  return kept;
+  return gt_has_classes(problem) ? gt_problem_of_class(problem, 0) : *problem;
 }
 
 // A problem of which trials are stored goes to the device that has most of them.

@@ -118,8 +118,7 @@ gt_status gt_tune_classes(gt_generator *generator, gt_workshop *workshop, gt_cac
   for (int k = 0; k < GT_CLASSES && status == GT_OK; k++) {
     gt_tuned one;
     t.class = (size_t)k + 1;
-    c.problems[k] = *problem;
-    c.problems[k].sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + k);
+    c.problems[k] = gt_problem_of_class(problem, k);
     status = gt_tune(generator, workshop, cache, &c.problems[k], options, progress ? tell : NULL, &t, &one, error);
     default_us[k] = one.default_us;
     if (one.untuned && !tuned->untuned) tuned->untuned = gt_strdup(one.untuned); // the same of every class

@@ -11,6 +11,12 @@ bool gt_has_classes(const gt_problem *problem) {
   return problem->op->form == GT_FORM_GRID && problem->sampling.positions == GT_GRID_CLASS_ANY;
 }
 
+gt_problem gt_problem_of_class(const gt_problem *problem, int k) {
+  gt_problem of_class = *problem;
+  of_class.sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + k);
+  return of_class;
+}
+
 // splitmix64's finaliser, of a counter: uniform in [-1, 1).
 static double noise(uint64_t index) {
   uint64_t x = index * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;

@@ -10,6 +10,8 @@ enum { GT_FIRST_CLASS = GT_GRID_CLASS_ANY + 1, GT_CLASSES = GT_GRID_CLASSES - GT
 // Whether a problem says nothing of the positions that its kernels will get, so that it is tuned for every class
 // (tuner/classes.h).
 bool gt_has_classes(const gt_problem *problem);
+// The problem on positions of class number `k`, from 0 to GT_CLASSES - 1.
+gt_problem gt_problem_of_class(const gt_problem *problem, int k);
 
 // Fills `grid`, [outer][out height][out width][2] in the storage form of the problem's type, with positions of the
 // problem's class, the same every time:

@@ -94,8 +94,7 @@ static gt_status measure_classes(gt_workshop *workshop, const gt_problem *proble
   gt_status status = GT_OK;
   int measured = 0;
   while (status == GT_OK && measured < GT_CLASSES) {
-    gt_problem one = *problem;
-    one.sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + measured);
+    gt_problem one = gt_problem_of_class(problem, measured);
     status = measure_problem(workshop, &one, r, timing, &classes[measured++], error);
     if (status == GT_OK && classes[measured - 1].trial.outcome != GT_OUTCOME_OK) break;
   }

@@ -65,8 +65,7 @@ static gt_status look(gt_generator *generator, gt_cache *cache, const gt_fingerp
   gt_status status = GT_OK;
   double regret;
   for (; s.class < s.classes && status == GT_OK; s.class++) {
-    gt_problem of = *problem;
-    if (by_classes) of.sampling.positions = (gt_grid_class)(GT_FIRST_CLASS + s.class);
+    gt_problem of = by_classes ? gt_problem_of_class(problem, (int)s.class) : *problem;
     status = gt_cache_each_trial(cache, device, &of, on_trial, &s, error);
   }
   int best = status == GT_OK

@@ -37,6 +37,7 @@ static void find_windows(gt_tiling *t, const gt_axis *axis) {
       to = most(to, axis->first[i] + axis->count[i]);
     }
     if (from > to) from = to = tile ? t->from[tile - 1] : 0; // nothing was read from this tile
+    from -= ((from % t->multiple) + t->multiple) % t->multiple;
     t->from[tile] = (int32_t)from;                           // axes have fewer than 2^28 positions
     t->to[tile] = (int32_t)to;
   }
@@ -52,15 +53,15 @@ static int64_t on_line(const gt_tiling_line *line, int64_t tile) {
 
 int64_t gt_tiling_start(const gt_tiling *t, const gt_axis *axis, int64_t tile) {
   if (t->form == GT_TILING_AFFINE) return t->step * tile + t->offset;
-  if (t->form == GT_TILING_LINE) return on_line(&t->line, tile);
-  return least(t->from[tile], axis->n_out - t->width);
+  if (t->form == GT_TILING_LINE) return t->multiple * on_line(&t->line, tile);
+  return t->multiple > 1 ? t->from[tile] : least(t->from[tile], axis->n_out - t->width);
 }
 
 // The least bias with which no window starts behind its first output.
 static int64_t find_bias(gt_tiling *t, const gt_tiling_line *line) {
   int64_t bias = INT64_MAX;
   for (int64_t tile = 0; tile < t->tiles; tile++)
-    bias = least(bias, (((int64_t)t->from[tile] + 1) << line->shift) - 1 - line->slope * tile);
+    bias = least(bias, ((t->from[tile] / t->multiple + 1) << line->shift) - 1 - line->slope * tile);
   t->work += t->tiles;
   return bias;
 }
@@ -71,12 +72,12 @@ static bool fits(const gt_tiling_line *line) {
 
 // A multiple of the tile's number; nothing where windows would be much longer than `width`.
 static bool place_affine(gt_tiling *t, const gt_axis *axis, int64_t width) {
-  if (t->tiles > 1 && (t->size * axis->n_out) % axis->n_in != 0) return false;
+  if (t->tiles > 1 && (t->size * axis->n_out) % (axis->n_in * t->multiple) != 0) return false;
   int64_t step = t->tiles == 1 ? 0 : t->size * axis->n_out / axis->n_in, offset = INT64_MAX, longest = 1;
   for (int64_t tile = 0; tile < t->tiles; tile++) offset = least(offset, t->from[tile] - step * tile);
   for (int64_t tile = 0; tile < t->tiles; tile++) longest = most(longest, t->to[tile] - step * tile - offset);
   t->work += 2 * t->tiles;
-  if (longest > width + SLACK) return false;
+  if (longest > width + SLACK * t->multiple) return false;
   t->form = GT_TILING_AFFINE;
   t->step = step;
   t->offset = offset;
@@ -100,17 +101,17 @@ static bool place_outside(gt_tiling *t, const gt_axis *axis, int64_t width) {
   bool found = false;
   for (int i = 0; i < 2; i++) {
     gt_tiling_line line;
-    if (!line_outside(t, (double)t->size * ratios[i], &line)) continue;
+    if (!line_outside(t, (double)t->size * ratios[i] / (double)t->multiple, &line)) continue;
     int64_t longest = 1;
     for (int64_t tile = 0; tile < t->tiles; tile++)
-      longest = most(longest, t->to[tile] - on_line(&line, tile));
+      longest = most(longest, t->to[tile] - t->multiple * on_line(&line, tile));
     t->work += t->tiles;
     if (found && longest >= t->width) continue;
     found = true;
     t->line = line;
     t->width = longest;
   }
-  if (!found || t->width > width + SLACK) return false;
+  if (!found || t->width > width + SLACK * t->multiple) return false;
   t->form = GT_TILING_LINE;
   return true;
 }
@@ -140,8 +141,8 @@ static void place(gt_tiling *t, const gt_axis *axis, bool outside) {
   for (int64_t tile = 0; tile < t->tiles; tile++) width = most(width, t->to[tile] - t->from[tile]);
   t->work += t->tiles;
   if (place_affine(t, axis, width) || (outside && place_outside(t, axis, width))) return;
-  t->width = least(width, axis->n_out);
-  if (!place_on_line(t, axis)) t->form = GT_TILING_TABLE;
+  t->width = t->multiple > 1 ? width : least(width, axis->n_out);
+  if (t->multiple > 1 || !place_on_line(t, axis)) t->form = GT_TILING_TABLE;
 }
 
 // --- which input of a tile uses which column ---------------------------------------------------------------
@@ -213,10 +214,11 @@ static gt_status find_entries(gt_tiling *t, const gt_axis *axis, bool zeros, int
   return GT_OK;
 }
 
-gt_status gt_tiling_make(const gt_axis *axis, int64_t size, bool zeros, bool outside, int64_t most_work,
-                         gt_tiling *tiling, gt_error *error) {
+gt_status gt_tiling_make(const gt_axis *axis, int64_t size, bool zeros, bool outside, int64_t multiple,
+                         int64_t most_work, gt_tiling *tiling, gt_error *error) {
   gt_tiling *t = tiling;
-  *t = (gt_tiling){.size = size, .tiles = (axis->n_in + size - 1) / size, .literal = true};
+  *t = (gt_tiling){
+      .size = size, .tiles = (axis->n_in + size - 1) / size, .multiple = multiple, .literal = true};
   find_windows(t, axis);
   place(t, axis, outside);
   find_ranges(t, axis);

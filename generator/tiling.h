@@ -29,7 +29,7 @@ typedef struct {
 // How the start of a window follows from the tile's number t.
 typedef enum {
   GT_TILING_AFFINE, // step · t + offset
-  GT_TILING_LINE,   // (slope · t + bias) >> shift, cut to 0 … most where `bounded`
+  GT_TILING_LINE,   // multiple · ((slope · t + bias) >> shift), cut to 0 … most where `bounded`
   GT_TILING_TABLE,  // from a table
 } gt_tiling_form;
 
@@ -41,6 +41,7 @@ typedef struct {
 
 typedef struct {
   int64_t size, tiles; // inputs of a tile; the last one may have less
+  int64_t multiple;    // that starts are multiples of
   int64_t width;       // of every window
   gt_tiling_form form;
   int64_t step, offset;
@@ -54,11 +55,12 @@ typedef struct {
 } gt_tiling;
 
 // `zeros`: outputs of a window that lie outside of the axis count as zeros, so that their weights do not
-// matter. `outside`: windows may start outside of the axis also where their starts are not affine. The axis
-// is borrowed for the call. GT_UNSUPPORTED where there are more than GT_TILING_ENTRIES entries, or about
+// matter. `outside`: windows may start outside of the axis also where their starts are not affine.
+// `multiple`: windows start at multiples of that, 1 unless they may start `outside`. The axis is borrowed for
+// the call. GT_UNSUPPORTED where there are more than GT_TILING_ENTRIES entries, or about
 // `most_work` steps do not do. The caller frees it, also then.
-gt_status gt_tiling_make(const gt_axis *axis, int64_t size, bool zeros, bool outside, int64_t most_work,
-                         gt_tiling *tiling, gt_error *error);
+gt_status gt_tiling_make(const gt_axis *axis, int64_t size, bool zeros, bool outside, int64_t multiple,
+                         int64_t most_work, gt_tiling *tiling, gt_error *error);
 void gt_tiling_free(gt_tiling *tiling); // harmless on a zeroed one
 
 // Where the window of a tile starts.

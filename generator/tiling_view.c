@@ -41,8 +41,9 @@ static void set_list(lua_State *L, const char *name, const int64_t *list, int64_
   lua_setfield(L, -2, name);
 }
 
-static void set_line(lua_State *L, const gt_tiling_line *line) {
-  lua_createtable(L, 0, 4);
+static void set_line(lua_State *L, const gt_tiling_line *line, int64_t multiple) {
+  lua_createtable(L, 0, 5);
+  set_integer(L, "multiple", multiple);
   set_integer(L, "slope", line->slope);
   set_integer(L, "bias", line->bias);
   set_integer(L, "shift", line->shift);
@@ -59,7 +60,7 @@ static void set_starts(lua_State *L, const gt_tiling *tiling, const gt_axis *axi
     set_integer(L, "offset", tiling->offset);
     return;
   }
-  if (tiling->form == GT_TILING_LINE) set_line(L, &tiling->line);
+  if (tiling->form == GT_TILING_LINE) set_line(L, &tiling->line, tiling->multiple);
   int64_t count = tiling->tiles <= MOST_STARTS ? tiling->tiles : 0;
   lua_createtable(L, (int)count, 1);
   for (int64_t tile = 0; tile < count; tile++) {
@@ -111,13 +112,17 @@ int gt_tiling_push(lua_State *L, const gt_axis *axis) {
   gt_script *script = gt_script_of(L);
   lua_Integer size = luaL_checkinteger(L, 1);
   bool zeros = lua_toboolean(L, 2), outside = lua_toboolean(L, 3);
+  lua_Integer multiple = luaL_optinteger(L, 4, 1);
   gt_error error;
   if (size < 1 || size > MOST_SIZE)
     return gt_script_raise(L, GT_TEMPLATE, "tiling: tiles of %lld inputs, and not 1 to %d", (long long)size,
                            MOST_SIZE);
+  if (multiple < 1 || multiple > MOST_SIZE || (multiple > 1 && !outside))
+    return gt_script_raise(L, GT_TEMPLATE, "tiling: starts at multiples of %lld%s", (long long)multiple,
+                           outside ? "" : " that may not lie outside of the axis");
   gt_tiling *tiling = push_owned(L);
   int64_t left = script->limits.work - script->work;
-  gt_status status = gt_tiling_make(axis, size, zeros, outside, left * STEPS, tiling, &error);
+  gt_status status = gt_tiling_make(axis, size, zeros, outside, multiple, left * STEPS, tiling, &error);
   gt_script_charge(L, tiling->work / STEPS);
   if (status != GT_OK) return gt_script_raise(L, GT_TEMPLATE, "tiling: %s", error.text);
   push_table(L, tiling, axis);

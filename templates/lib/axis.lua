@@ -22,7 +22,7 @@ function axes.windows(axis, size, tiles)
   return from, to
 end
 
--- A line of starts with about this slope: start(t) = (slope · t + bias) >> shift, not below 0 and not above `most`, as {slope, bias, shift, most},
+-- A line of starts with about this slope: start(t) = (slope · t + bias) >> shift, not below 0 and not above `most`, as {slope, bias, shift, most, multiple},
 -- with first[t] ≤ start(t) ≤ last[t] for t from 0 to tiles - 1, or nil.
 function axes.line_between(first, last, tiles, slope, most)
   local shift = 16
@@ -33,7 +33,7 @@ function axes.line_between(first, last, tiles, slope, most)
     if last[t] < most then bias = math.min(bias, ((last[t] + 1) << shift) - 1 - slope * t) end
   end
   if math.abs(bias) >= 1 << 30 then return nil end
-  local line = { slope = slope, bias = bias, shift = shift, most = most }
+  local line = { slope = slope, bias = bias, shift = shift, most = most, multiple = 1 }
   for t = 0, tiles - 1 do
     local start = axes.on_line(line, t)
     if start < first[t] or start > last[t] then return nil end
@@ -43,13 +43,16 @@ end
 
 -- Where tile t starts on such a line.
 function axes.on_line(line, t)
-  local start = (line.slope * t + line.bias) // (1 << line.shift)
+  local start = (line.slope * t + line.bias) // (1 << line.shift) * line.multiple
   return line.most and math.max(0, math.min(line.most, start)) or start
 end
 
 -- The same as a C expression, for the tile that the C expression `tile` gives.
 function axes.line_text(line, tile)
-  if not line.most then return ("((%d * (gt_i32)(%s) + %d) >> %d)"):format(line.slope, tile, line.bias, line.shift) end
+  if not line.most then
+    local text = ("((%d * (gt_i32)(%s) + %d) >> %d)"):format(line.slope, tile, line.bias, line.shift)
+    return line.multiple == 1 and text or ("(%d * %s)"):format(line.multiple, text)
+  end
   return ("gt_clamp((%d * (gt_i32)(%s) + %d) >> %d, %d)"):format(line.slope, tile, line.bias, line.shift, line.most)
 end
 

@@ -124,10 +124,10 @@ end
 -- C expressions of where the columns of exact interval `t` (a C expression) begin, and where its outputs end. `within`: t is no less than taps - 1.
 local function position_text(self, name, t, most, within)
   if self.line and within and self.line.slope * (self.taps - 1) + self.line.bias >= 0 then -- not below 0 from there on
-    local text = axes.line_text({ slope = self.line.slope, bias = self.line.bias, shift = self.line.shift }, t)
+    local text = axes.line_text({ slope = self.line.slope, bias = self.line.bias, shift = self.line.shift, multiple = 1 }, t)
     return ("gt_min(%s, %d)"):format(text, most)
   end
-  if self.line then return axes.line_text({ slope = self.line.slope, bias = self.line.bias, shift = self.line.shift, most = most }, t) end
+  if self.line then return axes.line_text({ slope = self.line.slope, bias = self.line.bias, shift = self.line.shift, most = most, multiple = 1 }, t) end
   return most < self.n_out and ("gt_clamp(%s_starts[%s], %d)"):format(name, t, most) or ("%s_starts[%s]"):format(name, t)
 end
 function intervals.begin_text(self, name, t, within) return position_text(self, name, t, self.n_out - self.common, within) end

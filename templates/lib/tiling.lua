@@ -42,8 +42,8 @@ end
 -- The axis function has all that takes a look at every tile: tiles, width; step and offset (a window starts at step·t + offset, where windows
 -- stay about as short that way) or else `starts` that keep every window inside of the axis, on a line (lib/axis) where they lie on one (empty where
 -- there are more than 65536); low and high, the columns that input j of any tile uses; entries and literal, as add_entry makes them.
-local function make(axis, size, zeros, outside)
-  local self = axis.tiling(size, zeros, outside)
+local function make(axis, size, zeros, outside, multiple)
+  local self = axis.tiling(size, zeros, outside, multiple)
   self.n_in, self.n_out = axis.n_in, axis.n_out
   function self.weight(t, j, c)
     local i = t * size + j
@@ -61,9 +61,10 @@ local remember = axes.cache()
 
 -- The tiling of axis number `number` (1 depth, 2 height, 3 width) of problem p in tiles of `size` inputs. `zeros`: the kernel takes zeros for the
 -- outputs of a window that lie outside of the axis, so that their weights do not matter. `outside`: the kernel can read outside of the axis, so that
--- windows may start there also where starts are not affine.
-function tiling.make(p, number, size, zeros, outside)
-  return remember(p, number, function() return make(p.axes[number], size, zeros, outside) end, size, zeros or false, outside or false)
+-- windows may start there also where starts are not affine; then at multiples of `multiple`, if there is one.
+function tiling.make(p, number, size, zeros, outside, multiple)
+  return remember(p, number, function() return make(p.axes[number], size, zeros, outside, multiple) end, size, zeros or false, outside or false,
+    multiple or 1)
 end
 
 -- How many multiplications one pass over a tile's window takes.
@@ -132,6 +133,9 @@ local function variable(name, entry) return ("%s_%d_%d"):format(name, entry.j, e
 -- The C expression of where in a table of weights those of the tile that variable `tile` names begin.
 function tiling.first_weight(name, tile, type) return ("%s_weights + %s * %du"):format(name, tile, per_vector(type)) end
 
+-- How many vectors of weights a tile has.
+function tiling.vectors(self, type) return padded(self, type) // per_vector(type) end
+
 -- How many words a table of weights has: none where all are literals.
 function tiling.weight_words(self, type) return self.literal and 0 or self.tiles * padded(self, type) end
 
@@ -142,7 +146,7 @@ function tiling.declare(self, name, tile, type, literal, tables, from)
   if not self.literal then
     local row, n, words = padded(self, type), per_vector(type), { "x", "y", "z", "w" }
     for i = 0, row // n - 1 do
-      local at = from and ("%s + %d"):format(from.pointer, (i * self.tiles + from.ahead) * n)
+      local at = from and ("%s + %d"):format(from.pointer, (i * (from.pitch or self.tiles) + from.ahead) * n)
         or ("%s_weights + (%s + %du) * %du"):format(tables or name, tile, i * self.tiles, n)
       lines[#lines + 1] = ("const gt_vec16 %s_vector_%d = *(%s)(%s);"):format(name, i, from and from.type or "GT_TABLE_POINTER(gt_vec16)", at)
     end

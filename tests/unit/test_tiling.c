@@ -93,7 +93,7 @@ static void windows_hold_what_their_tiles_use_and_entries_are_right(void **state
     for (int64_t size = 1; size <= 8; size += size < 4 ? 1 : 4)
       for (int flags = 0; flags < 4; flags++) {
         gt_tiling tiling;
-        assert_int_equal(gt_tiling_make(&axis, size, flags & 1, flags & 2, MOST_WORK, &tiling, NULL), GT_OK);
+        assert_int_equal(gt_tiling_make(&axis, size, flags & 1, flags & 2, 1, MOST_WORK, &tiling, NULL), GT_OK);
         check(&axis, &tiling, flags & 1, flags & 2);
         forms[tiling.form]++;
         gt_tiling_free(&tiling);
@@ -107,7 +107,7 @@ static void integer_scales_are_literal_whatever_the_length(void **state) {
   (void)state;
   gt_axis axis = width_of(LINEAR "in=1000000,out=2000000,dtype=f32");
   gt_tiling tiling;
-  assert_int_equal(gt_tiling_make(&axis, 4, true, false, MOST_WORK, &tiling, NULL), GT_OK);
+  assert_int_equal(gt_tiling_make(&axis, 4, true, false, 1, MOST_WORK, &tiling, NULL), GT_OK);
   assert_int_equal(tiling.form, GT_TILING_AFFINE);
   assert_int_equal(tiling.step, 8);
   assert_int_equal(tiling.width, 10);
@@ -121,7 +121,7 @@ static void odd_scales_take_about_a_look_at_each_input(void **state) {
   (void)state;
   gt_axis axis = width_of(LINEAR "in=1000003,out=1700005,dtype=f32");
   gt_tiling tiling;
-  assert_int_equal(gt_tiling_make(&axis, 1, true, false, MOST_WORK, &tiling, NULL), GT_OK);
+  assert_int_equal(gt_tiling_make(&axis, 1, true, false, 1, MOST_WORK, &tiling, NULL), GT_OK);
   assert_false(tiling.literal);
   assert_true(tiling.work < 12 * axis.n_in);
   gt_tiling_free(&tiling);
@@ -133,12 +133,12 @@ static void too_much_work_and_too_many_entries_are_refused(void **state) {
   gt_error error = {0};
   gt_axis axis = width_of(LINEAR "in=100000,out=200000,dtype=f32");
   gt_tiling tiling;
-  assert_int_equal(gt_tiling_make(&axis, 1, true, false, 1000, &tiling, &error), GT_UNSUPPORTED);
+  assert_int_equal(gt_tiling_make(&axis, 1, true, false, 1, 1000, &tiling, &error), GT_UNSUPPORTED);
   assert_non_null(strstr(error.text, "100000 tiles of 1 inputs"));
   gt_tiling_free(&tiling);
   gt_axis_free(&axis);
   axis = width_of(LINEAR "in=1,out=2000000,dtype=f32");
-  assert_int_equal(gt_tiling_make(&axis, 1, true, false, MOST_WORK, &tiling, &error), GT_UNSUPPORTED);
+  assert_int_equal(gt_tiling_make(&axis, 1, true, false, 1, MOST_WORK, &tiling, &error), GT_UNSUPPORTED);
   assert_non_null(strstr(error.text, "2000000 outputs"));
   gt_tiling_free(&tiling);
   gt_axis_free(&axis);

@@ -24,6 +24,7 @@ local banks = use "banks"
 
 local most_threads = 1024
 local most_depth = 64     -- outputs that the second kernel of depth=after adds up
+local most_strip = 32     -- inputs, of strips that are not whole
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
 
 local function depth_block(device) return device.is_cpu and 64 or 128 end
@@ -64,6 +65,28 @@ local function find_reach(part, tiles)
 end
 
 local reaches = axes.once()
+
+-- Whether a tile of the axis has its column `c` outside of its part, or, where there is one part, of the axis.
+local function leaves_part(part, tiles, c)
+  if part.parts == 1 then return tiles.clamped[c] end
+  for t = 0, tiles.tiles - 1 do
+    local at = tiling.start_of(tiles, t) - part.starts[t * tiles.size // part.inputs] + c
+    if at < 0 or at >= part.length then return true end
+  end
+  return false
+end
+
+-- Inputs along the way per block: powers of two. Where there is a depth, of few inputs as a rule, also a half and a third of it, rounded up, so
+-- that strips of an odd depth are of about one length.
+local function strips(p)
+  local halves = axes.deep(p) and { [ceil(p.axes[1].n_in, 2)] = true, [ceil(p.axes[1].n_in, 3)] = true } or {}
+  local list = {}
+  for n = 2, most_strip do
+    if n & (n - 1) == 0 or halves[n] then list[#list + 1] = n end
+  end
+  list[#list + 1] = "whole"
+  return list
+end
 
 -- What the walk goes down, "depth" or "height", as a number of an axis; and in how many parts the height is cut.
 local function along(c, p) return axes.deep(p) and c.depth == "march" and 1 or 2 end
@@ -178,8 +201,10 @@ local function products(c, p, device)
 end
 
 local constraints = {
-  { why = "planes summed in turns only where the walk goes down the depth, without parts of the height",
-    ok = function(c, p) return not in_turns(c, p) or c.depth == "march" and c.down == 1 end },
+  { why = "a strip that is no power of two, of what is no depth",
+    ok = function(c, p) return c.strip == "whole" or c.strip & (c.strip - 1) == 0 or c.depth == "march" end },
+  { why = "planes summed in turns only where the walk goes down the depth",
+    ok = function(c, p) return not in_turns(c, p) or c.depth == "march" end },
   { why = "outputs that do not move on with their inputs, or more than 32 to an input, or used by more than 8 inputs",
     ok = function(c, p) return intervals.make(p, along(c, p)) ~= false end },
   { why = "rows of outputs are not aligned to such loads",
@@ -293,7 +318,7 @@ return {
     local list = {}
     if axes.deep(p) then list[1] = { name = "depth", values = { "march", "after" } } end
     list[#list + 1] = { name = "v", values = { 1, 2, 4, 8 } }               -- outputs per load
-    list[#list + 1] = { name = "strip", values = { 2, 4, 8, 16, 32, "whole" } } -- inputs along the way per block
+    list[#list + 1] = { name = "strip", values = strips(p) }                -- inputs along the way per block
     list[#list + 1] = { name = "rows", values = { 1, 2, 4 } }               -- of which so many are finished together
     list[#list + 1] = { name = "slices", values = { 1, 2, 3, 4, 6, 8, 12, 16, 32 } }
     list[#list + 1] = { name = "across", values = { 1, 2, 4 } }
@@ -352,6 +377,7 @@ return {
       window_ahead = m.tx.starts and 0 or (m.tx.offset + m.pad) % m.vector,
       -- The height of the plane, where it is summed together with the width.
       ty = not m.turns and m.ty or false,
+      leaves_part = leaves_part,
       -- Adds to a sum of inputs along the width or the height. What does not count is left out, or found by the sum that it makes no number.
       add = function(entry, ...)
         if not m.optimistic then return tiling.add(entry, ...) end

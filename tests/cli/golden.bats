@@ -4,11 +4,14 @@
 
 load helpers
 
-# compare NAME FAMILY KEYS [OPERATOR]: the family's default for a small problem, on each target; or a configuration, `family:…`.
+# compare NAME FAMILY KEYS [OPERATOR [MORE]]: the family's default for a small problem, on each target; or a configuration, `family:…`, which
+# has MORE behind it for HIP: the parameters that are of AMD's GPUs.
 compare() {
-  local name=$1 family=$2 problem=${4:-upsample_bilinear2d}_backward:$3 target arch
+  local name=$1 family problem=${4:-upsample_bilinear2d}_backward:$3 target arch
   for target in hip:gfx942 cuda:sm_90 opencl:; do
     arch=${target#*:} target=${target%:*}
+    family=$2
+    if [ "$target" = hip ]; then family+=${5:-}; fi
     local golden=$BATS_TEST_DIRNAME/../golden/$name.$target.txt
     "$GATHERTUNE" generate "$problem" "$([[ $family = *:* ]] && echo --config || echo --family)" "$family" --target "$target" ${arch:+--arch "$arch"} -o "$BATS_TEST_TMPDIR/source"
     if [ -n "${GOLDEN_UPDATE:-}" ]; then cp "$BATS_TEST_TMPDIR/source" "$golden"; fi
@@ -66,6 +69,11 @@ compare() {
 
 @test "march with tables and a second kernel for the depth renders to its golden sources" {
   compare march-depth-f32 march n=2,c=3,in=3x5x7,out=16x24x31,dtype=f32 upsample_trilinear3d
+}
+
+@test "march with parts of the height that are summed in turns renders to its golden sources" {
+  compare march-turns-f32 march:depth=march,v=4,strip=2,rows=2,slices=3,across=1,down=2,plane=turns,vx=2,acc=float \
+    n=2,c=3,in=3x5x4,out=16x31x20,dtype=f32 upsample_trilinear3d ,order=linear,stores=plain
 }
 
 @test "reduce renders to its golden sources" {

@@ -44,6 +44,21 @@ works() {
   works upsample_trilinear3d_backward:n=2,c=2,in=4x4x4,out=32x32x32,dtype=bf16 march "depth=march,.*rows=1,slices=1,.*plane=turns,vx=4"
 }
 
+@test "march sums parts of the height in turns, of which the last has fewer inputs" {
+  local t=upsample_trilinear3d_backward
+  works $t:n=1,c=5,in=7x7x7,out=64x64x64,dtype=f32 march "strip=4,rows=.,slices=1,across=1,down=2,plane=turns,vx=4"
+  works $t:n=3,c=1,in=9x7x13,out=27x25x52,dtype=bf16,align_corners=1 march "rows=2,slices=(2|3),across=.,down=4,plane=turns"
+  works $t:n=2,c=3,in=5x9x5,out=19x55x34,dtype=f16 march "down=2,plane=turns"
+  works $t:n=2,c=3,in=7x3x4,out=14x13x24,dtype=f64 march "slices=(2|4),across=(2|4),down=2,plane=turns"
+}
+
+@test "march walks down strips of a half and of a third of an odd depth" {
+  local t=upsample_trilinear3d_backward
+  works $t:n=2,c=2,in=13x5x6,out=26x10x12,dtype=f32 march "depth=march.*strip=7,"
+  works $t:n=2,c=2,in=9x3x5,out=31x20x30,dtype=f16 march "depth=march.*strip=3,.*plane=turns"
+  works $t:n=3,c=1,in=12x5x6,out=31x11x10,dtype=f32 march "depth=march.*strip=6,rows=2"
+}
+
 @test "march walks down the depth, and the rows of each depth slice" {
   works upsample_trilinear3d_backward:n=2,c=2,in=5x6x7,out=10x12x14,dtype=f32 march "depth=march.*strip=2,rows=1,.*down=2"
   works upsample_trilinear3d_backward:n=2,c=2,in=3x5x4,out=20x22x36,dtype=f16 march "depth=after.*rows=2"

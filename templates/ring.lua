@@ -20,10 +20,13 @@ local table_limit = 32768 -- entries of program-scope tables: half a minute of c
 
 local function ceil(a, b) return (a + b - 1) // b end
 
--- Whether the device has something that copies runs of global to shared memory by itself, or is a CPU, to which it is all the same.
-local function copies_in_bulk(device)
-  local generation = device.arch:match("^sm_(%d+)$")
-  return device.is_cpu or device.target == "cuda" and generation and tonumber(generation) >= 90
+-- The ways in which the device can copy from global to shared memory; a CPU does not care.
+local function copies(device)
+  local generation = device.target == "cuda" and tonumber(device.arch:match("^sm_(%d+)$")) or device.is_cpu and 90 or 0
+  local ways = { "vectors" }
+  if generation >= 80 then ways[#ways + 1] = "async" end
+  if generation >= 90 then ways[#ways + 1] = "bulk" end
+  return ways
 end
 
 -- The first row of outputs of interval t, and the one behind its last; either may lie outside of the axis where intervals are not exact.
@@ -38,7 +41,8 @@ local function plan(c, p, device)
   local x, way, n_out = self.x, self.way, p.axes[3].n_out
   self.n_way = p.axes[2].n_in
   self.strip = ceil(self.n_way, c.parts) -- inputs along the height of a part
-  self.steps = ceil(self.strip + way.taps - 1, c.rows)
+  self.needed = self.strip + way.taps - 1 -- intervals that it takes
+  self.steps = ceil(self.needed, c.rows)
   self.block = device.is_cpu and x.tiles or ceil(x.tiles, device.wave_size) * device.wave_size
   -- Elements before a stage's first row and after its last that windows reach.
   self.before = math.max(0, -x.first_start)
@@ -46,7 +50,8 @@ local function plan(c, p, device)
   local rows = 1
   for part = 0, ceil(self.n_way, self.strip) - 1 do
     for first = part * self.strip, part * self.strip + (self.steps - 1) * c.rows, c.rows do
-      if first + c.rows <= way.tiles then rows = math.max(rows, end_of(way, first + c.rows - 1) - begin_of(way, first)) end
+      local last = math.min(first + c.rows, part * self.strip + self.needed) - 1
+      rows = math.max(rows, end_of(way, last) - begin_of(way, first))
     end
   end
   self.vectors = ceil(rows * n_out + self.before + self.behind + self.per_vector - 1, self.per_vector) -- of a stage
@@ -103,19 +108,20 @@ local constraints = {
   { why = "rows of outputs are not aligned to such loads", ok = function(c, p) return alignment(p) % c.load == 0 end },
   { why = "such narrow loads where rows are aligned to wider ones",
     ok = function(c, p) return c.load * p.dtype_bytes >= 4 or alignment(p) % (2 * c.load) ~= 0 end },
-  { why = "two stages with copy=vectors", ok = function(c) return c.copy == "bulk" or c.stages == 2 end },
+  { why = "two stages with copy=vectors, more with copy=async",
+    ok = function(c) return c.copy == "bulk" or (c.copy == "vectors") == (c.stages == 2) end },
   { why = "more stages than steps",
     ok = function(c, p, device) return c.stages <= math.max(2, plan_of(c, p, device).steps) end },
   { why = "more threads per block than the device allows",
     ok = function(c, p, device) return plan_of(c, p, device).block <= math.min(1024, device.max_threads_per_block) end },
-  { why = "over half of the lanes idle",
+  { why = "over a quarter of the lanes idle",
     ok = function(c, p, device)
       local m = plan_of(c, p, device)
-      return m.block <= 2 * m.x.tiles
+      return m.block - m.x.tiles <= m.block // 4
     end },
   { why = "shared memory too small", ok = function(c, p, device) return plan_of(c, p, device).shared_bytes <= device.lds_bytes_per_block end },
   { why = "a thread would copy more than 8 vectors ahead",
-    ok = function(c, p, device) return c.copy == "bulk" or plan_of(c, p, device).copies <= most_copies end },
+    ok = function(c, p, device) return c.copy == "bulk" or plan_of(c, p, device).copies <= (c.copy == "async" and 16 or most_copies) end },
   { why = "the kernel's text would be too long",
     ok = function(c, p, device) return products(c, plan_of(c, p, device)) <= (device.is_cpu and 384 or 1024) end },
   { why = "too many values alive for the registers", ok = function(c, p, device) return values_alive(c, p, device) <= most_registers end },
@@ -132,12 +138,12 @@ local constraints = {
 local function defaults(p, device)
   local candidates = {}
   local wide = vector.common_power(math.max(1, 8 // p.dtype_bytes), alignment(p))
-  for _, copy in ipairs(copies_in_bulk(device) and { "bulk", "vectors" } or { "vectors" }) do
+  for _, copy in ipairs(copies(device)) do
     for _, load in ipairs { wide, alignment(p), 1 } do
       for _, vx in ipairs { 1, 2, 4 } do
         for _, rows in ipairs { 4, 2, 1 } do
           for _, parts in ipairs { math.max(1, p.axes[2].n_in // 16), 1, 2, 4 } do
-            for _, stages in ipairs(copy == "bulk" and { 4, 2 } or { 2 }) do
+            for _, stages in ipairs(copy == "vectors" and { 2 } or { 4, 3 }) do
               candidates[#candidates + 1] = amd.defaults({ copy = copy, stages = stages, parts = parts, rows = rows, vx = vx, load = load,
                 acc = accumulation.type(p) }, device)
             end
@@ -162,7 +168,7 @@ local function legal_defaults(p, device)
 end
 
 return {
-  role = "baseline",
+  role = "candidate",
   description = "rows of outputs come to a ring in shared memory, and threads walk down them with running sums",
 
   claims = function(p, device)
@@ -170,6 +176,9 @@ return {
     if axes.deep(p) then return false, "2-D only" end
     if p.axes[2].n_in == 1 and p.axes[2].n_out == 1 then return false, "one axis only" end
     if p.strided then return false, "dense gradients only" end
+    if p.axes[3].n_out * p.dtype_bytes % 16 == 0 then
+      return false, "rows of outputs that start at multiples of 16 bytes (march and taps load vectors of them as they are)"
+    end
     if p.in_slice >= 1 << 30 or p.out_slice >= 1 << 30 then return false, "slices of 2^30 elements and more (direct does them)" end
     if math.max(p.axes[2].n_in, p.axes[2].n_out, p.axes[3].n_in, p.axes[3].n_out) > 1 << 14 then
       return false, "more than 16384 inputs or outputs along an axis"
@@ -184,8 +193,8 @@ return {
 
   parameters = function(p, device)
     return amd.parameters({
-      { name = "copy", values = copies_in_bulk(device) and { "bulk", "vectors" } or { "vectors" } },
-      { name = "stages", values = copies_in_bulk(device) and { 2, 3, 4, 6, 8 } or { 2 } },
+      { name = "copy", values = copies(device) },
+      { name = "stages", values = #copies(device) > 1 and { 2, 3, 4, 6, 8 } or { 2 } },
       { name = "parts", values = parts },           -- of the height, one per block
       { name = "rows", values = { 1, 2, 4, 8 } },   -- of inputs per stage
       { name = "vx", values = { 1, 2, 4 } },        -- inputs per thread, along the width
@@ -205,9 +214,10 @@ return {
   work = function(c, p, device)
     local m = plan_of(c, p, device)
     local bytes = m.vectors * 16 / m.block -- of a stage, per thread
-    return { loads = m.steps * bytes / 16, load_bytes = 16, flight = math.max(1, (c.stages - 1) * bytes / 16), operations = m.steps * (products(c, m) + 20),
-      registers = 24 + values_alive(c, p, device), shared_bytes = m.shared_bytes, steps = m.steps,
-      rereads = (m.strip + m.way.taps - 1) / m.strip }
+    local rows = math.max(1, m.needed * (m.way.exact and p.axes[2].n_out / m.n_way or m.way.rows)) -- that it sums
+    return { loads = math.max(1, m.steps * bytes / 16), load_bytes = 16, flight = math.max(1, (c.stages - 1) * bytes / 16),
+      operations = rows * (tiling.products(m.x) + m.way.taps * c.vx) + 20 * m.steps,
+      registers = 24 + values_alive(c, p, device), shared_bytes = m.shared_bytes, steps = m.steps, rereads = (m.strip + m.way.taps - 1) / m.strip }
   end,
 
   bindings = function(c, p, device)

@@ -63,17 +63,25 @@ GT_FUNCTION gt_u32 gt_float_bfloat2(float low, float high) {
 }
 #endif
 
-#if __CUDA_ARCH__ >= 900
-// Runs of memory that the hardware copies to shared memory: `arrivals` (gt_u64 in shared memory) counts phases, each over when the run that was
-// asked for in it has come. One thread prepares it and asks for runs of `count` vectors; after a barrier whoever likes waits for a phase, 0 or 1 in
-// turn. (PTX ISA: mbarrier, cp.async.bulk.)
+#if __CUDA_ARCH__ >= 800
 GT_FUNCTION gt_u32 gt_shared_address(const void *pointer) {
   gt_u32 address;
   asm("{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }" : "=r"(address) : "l"(pointer));
   return address;
 }
-GT_FUNCTION void gt_bulk_prepare(gt_u64 *arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(gt_shared_address(arrivals)) : "memory");
+// Copies of a vector to shared memory that a thread does not wait for: it closes groups of them, and waits until no more than some of the groups
+// that it closed last are under way. (PTX ISA: cp.async.)
+GT_FUNCTION void gt_async_copy(gt_vec16 *to, const gt_vec16 *from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(gt_shared_address(to)), "l"(from) : "memory");
+}
+#define gt_async_commit() asm volatile("cp.async.commit_group;" ::: "memory")
+#define gt_async_wait(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
+#endif
+#if __CUDA_ARCH__ >= 900
+// Runs of memory that the hardware copies to shared memory: `arrivals` (gt_u64 in shared memory) counts phases, each over when as many threads as
+// it was prepared for have asked for a run of `count` vectors each, and these have come. After a barrier whoever likes waits for a phase, 0 or 1 in turn. (PTX ISA: mbarrier, cp.async.bulk.)
+GT_FUNCTION void gt_bulk_prepare(gt_u64 *arrivals, gt_u32 askers) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(gt_shared_address(arrivals)), "r"(askers) : "memory");
 }
 GT_FUNCTION void gt_bulk_prepared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 GT_FUNCTION void gt_bulk_copy(gt_vec16 *to, const gt_vec16 *from, gt_i32 count, gt_u64 *arrivals) {

@@ -48,8 +48,13 @@ GT_FUNCTION gt_u32 gt_float_half2(float low, float high) {
   return gt_float_half(low) | (gt_u32)gt_float_half(high) << 16;
 }
 
+// Copies to shared memory that a thread does not wait for (target_cuda.h): here it does.
+#define gt_async_copy(to, from) (*(to) = *(from))
+#define gt_async_commit()
+#define gt_async_wait(groups)
+
 // Runs of memory that are copied to shared memory (target_cuda.h): here by the thread that asks, so that waiting is a barrier.
-#define gt_bulk_prepare(arrivals)
+#define gt_bulk_prepare(arrivals, askers)
 #define gt_bulk_prepared()
 #define gt_bulk_copy(to, from, count, arrivals) \
   for (gt_i32 gt_bulk = 0; gt_bulk < (count); gt_bulk++) (to)[gt_bulk] = (from)[gt_bulk]

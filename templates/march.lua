@@ -49,6 +49,13 @@ local function make_cut(axis, parts, multiple)
   return self
 end
 
+-- The C expression of where the part starts that the C expression `number` gives. (No table: until it has come from memory nothing could be loaded.)
+local function part_start(part, number)
+  local text = tostring(part.starts[part.parts - 1])
+  for t = part.parts - 2, 0, -1 do text = ("%s == %d ? %d : %s"):format(number, t, part.starts[t], text) end
+  return part.parts > 1 and "(" .. text .. ")" or text
+end
+
 local cuts = axes.once()
 local function cut(p, number, parts, multiple)
   return cuts(p, number .. " " .. parts .. " " .. multiple, function() return make_cut(p.axes[number], parts, multiple) end)
@@ -365,7 +372,7 @@ return {
     local m = plan_of(c, p, device)
     local split = m.put.layout.split > 1
     return {
-      m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, banks = banks, intervals = intervals, axes = axes, ceil = ceil,
+      m = m, tiling = tiling, vector = vector, amd = amd, mapping = mapping, gradient = gradient, banks = banks, intervals = intervals, ceil = ceil, part_start = part_start,
       n_in = p.axes[3].n_in, rows_in = p.axes[2].n_in, n_way = m.n_way, way_out = p.axes[m.along].n_out, taps = m.way.taps,
       -- Elements between neighbours along the way, in grad_output and in grad_input (or the workspace), of which an outer index has so many.
       out_step = m.plane_deep and p.plane_stride or p.row_stride, in_step = m.plane_deep and p.axes[2].n_in * p.axes[3].n_in or p.axes[3].n_in,

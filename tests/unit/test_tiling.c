@@ -93,7 +93,8 @@ static void windows_hold_what_their_tiles_use_and_entries_are_right(void **state
     for (int64_t size = 1; size <= 8; size += size < 4 ? 1 : 4)
       for (int flags = 0; flags < 4; flags++) {
         gt_tiling tiling;
-        assert_int_equal(gt_tiling_make(&axis, size, flags & 1, flags & 2, 1, MOST_WORK, &tiling, NULL), GT_OK);
+        assert_int_equal(gt_tiling_make(&axis, size, flags & 1, flags & 2, 1, MOST_WORK, &tiling, NULL),
+                         GT_OK);
         check(&axis, &tiling, flags & 1, flags & 2);
         forms[tiling.form]++;
         gt_tiling_free(&tiling);
@@ -143,7 +144,8 @@ static void windows_start_at_multiples_where_they_are_to(void **state) {
       for (int64_t multiple = 2; multiple <= 8; multiple *= 2)
         for (int zeros = 0; zeros < 2; zeros++) {
           gt_tiling tiling;
-          assert_int_equal(gt_tiling_make(&axis, size, zeros, true, multiple, MOST_WORK, &tiling, NULL), GT_OK);
+          assert_int_equal(gt_tiling_make(&axis, size, zeros, true, multiple, MOST_WORK, &tiling, NULL),
+                           GT_OK);
           check(&axis, &tiling, zeros, true);
           for (int64_t tile = 0; tile < tiling.tiles; tile++)
             assert_int_equal(gt_tiling_start(&tiling, &axis, tile) % multiple, 0);

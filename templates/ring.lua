@@ -198,7 +198,7 @@ return {
       { name = "parts", values = parts },           -- of the height, one per block
       { name = "rows", values = { 1, 2, 4, 8 } },   -- of inputs per stage
       { name = "vx", values = { 1, 2, 4 } },        -- inputs per thread, along the width
-      { name = "load", values = { 1, 2, 4, 8 } },   -- outputs per load from shared memory
+      { name = "load", values = { 1, 2, 4 } },      -- outputs per load from shared memory: of less than 16 bytes, as rows are no multiple of that
       accumulation.parameter(p),
     }, device)
   end,

@@ -40,7 +40,7 @@ load helpers
   works
   said "gt_taps"
   for sizes in in=1000003,out=1700005 in=1700005,out=1000003 in=4000037,out=8000009; do
-    for family in taps inner tile twopass reduce march; do
+    for family in taps inner tile ring twopass reduce march; do
       gt generate "$long,$sizes" --family $family
       [[ $stderr != *instructions* ]]
       fails_with 1 "$family"

@@ -5,10 +5,10 @@
 load helpers
 
 # compare NAME FAMILY KEYS [OPERATOR [MORE]]: the family's default for a small problem, on each target; or a configuration, `family:…`, which
-# has MORE behind it for HIP: the parameters that are of AMD's GPUs.
+# has MORE behind it for HIP: the parameters that are of AMD's GPUs. TARGETS: only these, for configurations that not every device has.
 compare() {
   local name=$1 family problem=${4:-upsample_bilinear2d}_backward:$3 target arch
-  for target in hip:gfx942 cuda:sm_90 opencl:; do
+  for target in ${TARGETS:-hip:gfx942 cuda:sm_90 opencl:}; do
     arch=${target#*:} target=${target%:*}
     family=$2
     if [ "$target" = hip ]; then family+=${5:-}; fi
@@ -60,7 +60,19 @@ compare() {
 }
 
 @test "tile with literal weights renders to its golden sources" {
-  compare tile-2x-f32 tile n=2,c=3,in=6x8,out=12x16,dtype=f32,scale=2x2
+  compare tile-2x-f32 tile n=2,c=3,in=6x7,out=12x14,dtype=f32,scale=2x2
+}
+
+@test "ring with literal weights, and each way to copy, renders to its golden sources" {
+  keys=n=2,c=3,in=14x53,out=28x106,dtype=f16,scale=2x2
+  compare ring-2x-f16 ring:copy=vectors,stages=2,parts=5,rows=2,vx=1,load=2,acc=float $keys upsample_bilinear2d ,order=xcd,stores=plain
+  TARGETS=cuda:sm_90 compare ring-bulk-f16 ring:copy=bulk,stages=4,parts=2,rows=2,vx=2,load=2,acc=float $keys
+}
+
+@test "ring with tables of weights and starts renders to its golden sources" {
+  keys=n=2,c=3,in=11x63,out=17x97,dtype=f32
+  compare ring-table-f32 ring:copy=vectors,stages=2,parts=6,rows=2,vx=1,load=1,acc=float $keys upsample_bicubic2d ,order=linear,stores=nontemporal
+  TARGETS=cuda:sm_90 compare ring-async-f32 ring:copy=async,stages=3,parts=1,rows=2,vx=2,load=1,acc=float $keys upsample_bicubic2d
 }
 
 @test "march with literal weights renders to its golden sources" {

@@ -1,4 +1,5 @@
 # Kernels of shapes that are hard for a family, checked as the tuner checks them: against float64, in poisoned memory with guards around it.
+# (tests/contract/test_configurations.c has those of ring and tile.)
 load helpers
 
 # works PROBLEM FAMILY PATTERN: configurations of the family that match PATTERN give the right result: three, on an emulated device one.
@@ -63,22 +64,6 @@ works() {
   works upsample_trilinear3d_backward:n=2,c=2,in=5x6x7,out=10x12x14,dtype=f32 march "depth=march.*strip=2,rows=1,.*down=2"
   works upsample_trilinear3d_backward:n=2,c=2,in=3x5x4,out=20x22x36,dtype=f16 march "depth=after.*rows=2"
   works adaptive_avg_pool3d_backward:n=2,c=2,in=7x5x6,out=4x5x3,dtype=f32 march "depth=march"
-}
-
-@test "tile copies runs of outputs wherever rows and slices start" {
-  works $OP:n=3,c=1,in=7x9,out=14x17,dtype=f16 tile "strip=4,slices=1,vx=2"                # slices at multiples of 4 bytes, odd rows
-  works $OP:n=3,c=5,in=7x9,out=14x18,dtype=f32,align_corners=1 tile "strip=2,slices=1,vx=4,vy=2" # pairs, between slices at any pair
-  works $OP:n=7,c=3,in=5x7,out=9x11,dtype=bf16 tile "strip=whole,slices=(4|8)"             # several slices a block, the last not full
-  works $OP:n=2,c=3,in=9x8,out=18x16,dtype=f16 tile "strip=8,slices=1,vx=4,vy=4"           # whole vectors
-}
-
-@test "tile sums strips and tiles that are not full, at odd ratios and from few outputs" {
-  works upsample_bicubic2d_backward:n=1,c=5,in=13x18,out=17x38,dtype=f32 tile "strip=8,slices=1,vx=2,vy=2"
-  works upsample_bicubic2d_backward:n=1,c=5,in=33x22,out=20x30,dtype=f64 tile "strip=16,slices=1,vx=4,vy=4"
-  works _upsample_bilinear2d_aa_backward:n=2,c=3,in=31x29,out=7x9,dtype=bf16 tile "strip=whole,slices=1,vx=2,vy=8"
-  works adaptive_avg_pool2d_backward:n=2,c=3,in=13x11,out=4x3,dtype=f16 tile "strip=2,slices=1,vx=1,vy=1"
-  works upsample_nearest2d_backward:n=2,c=3,in=1x1,out=5x7,dtype=f32 tile "strip=whole,slices=(4|32),vx=1,vy=1"
-  works upsample_linear1d_backward:n=2,c=3,in=33,out=70,dtype=f16 tile "strip=whole,slices="
 }
 
 @test "reduce sums windows by vectors, several in flight" {

@@ -51,6 +51,14 @@ static const struct {
      "tile:strip=4,slices=1,vx=2,vy=2,acc=float"},
     {"upsample_bilinear2d_backward:n=2,c=2,in=9x13,out=18x26,dtype=f32,align_corners=1",
      "tile:strip=whole,slices=3,vx=4,vy=4,acc=float"},
+    {"upsample_bicubic2d_backward:n=1,c=3,in=11x13,out=14x29,dtype=f32",
+     "ring:copy=bulk,stages=3,parts=2,rows=2,vx=4,load=1,acc=float"},
+    {"upsample_bilinear2d_backward:n=2,c=2,in=9x13,out=18x26,dtype=f32,align_corners=1",
+     "ring:copy=async,stages=4,parts=3,rows=1,vx=2,load=2,acc=float"},
+    {"upsample_bilinear2d_backward:n=2,c=2,in=9x13,out=18x26,dtype=f32,scale=2x2",
+     "ring:copy=vectors,stages=2,parts=2,rows=4,vx=2,load=2,acc=float"},
+    {"upsample_bilinear2d_backward:n=1,c=3,in=31x13,out=14x19,dtype=f32",
+     "ring:copy=vectors,stages=2,parts=3,rows=2,vx=2,load=1,acc=float"},
 };
 
 // The outcome of one configuration: f32 values of grad_input.

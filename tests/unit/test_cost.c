@@ -178,11 +178,15 @@ static void every_family_says_what_its_threads_do(void **state) {
       "upsample_bicubic2d_backward:n=2,c=8,in=8x8,out=64x64,dtype=f32",
       "upsample_trilinear3d_backward:n=1,c=4,in=4x4x4,out=32x32x32,dtype=f32",
       "upsample_nearest2d_backward:n=2,c=8,in=16x16,out=32x32,dtype=f16",
+      // Rows that start anywhere.
+      "upsample_bilinear2d_backward:n=2,c=8,in=24x31,out=48x62,dtype=f16",
+      "upsample_bicubic2d_backward:n=2,c=8,in=16x61,out=41x97,dtype=f32",
+      "upsample_bilinear2d_backward:n=2,c=8,in=41x95,out=17x37,dtype=f64",
   };
   gt_generator *generator;
   gt_error error = {0};
   if (gt_generator_open("templates", &generator, &error) != GT_OK) fail_msg("%s", error.text);
-  size_t n_families, seen = 0;
+  size_t n_families, seen = 0, copies[3] = {0};
   const char *const *families = gt_generator_families(generator, &n_families);
   gt_fingerprint device = gpu();
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
@@ -197,12 +201,17 @@ static void every_family_says_what_its_threads_do(void **state) {
         continue;
       if (gt_space_make_with_works(generator, families[f], &problem, &device, &space, &error) != GT_OK)
         fail_msg("%s", error.text);
-      for (size_t k = 0; k < space.count; k++)
+      for (size_t k = 0; k < space.count; k++) {
         check_work(problems[i], space.configurations[k], &space.works[k]);
+        copies[0] += strstr(space.configurations[k], ":copy=vectors") != NULL;
+        copies[1] += strstr(space.configurations[k], ":copy=async") != NULL;
+        copies[2] += strstr(space.configurations[k], ":copy=bulk") != NULL;
+      }
       seen |= (size_t)1 << f;
       gt_space_free(&space);
     }
-  assert_int_equal(__builtin_popcountll(seen), 6); // all candidates claimed some problem
+  assert_int_equal(__builtin_popcountll(seen), 8); // all candidates claimed some problem
+  assert_true(copies[0] && copies[1] && copies[2]);
   gt_generator_close(generator);
 }
 

@@ -232,6 +232,22 @@ static void tilings_come_as_tables_and_tell_what_is_wrong_with_their_arguments(v
                "t.kernel:1: tiling: tiles of 1000000000 inputs, and not 1 to 4096");
 }
 
+static void starts_of_tilings_are_multiples_where_they_are_to(void **state) {
+  (void)state;
+  assert_renders_with(FAMILY(""),
+                      "@local t = p.axes[2].tiling(1, false, true, 4)\n"
+                      "@local agree = true\n"
+                      "@for i = 0, t.tiles - 1 do\n"
+                      "@  local at = (t.line.slope * i + t.line.bias) // (1 << t.line.shift) * t.line.multiple\n"
+                      "@  agree = agree and at == t.starts[i]\n"
+                      "@end\n"
+                      "$(t.width) $(t.line.multiple) $(tostring(agree)) $(t.first_start) $(t.starts[4]) $(t.last_start)\n",
+                      NULL, "upsample_bilinear2d_backward:n=2,c=3,in=9x4,out=14x8,dtype=f32", "6 4 true 0 4 12\n");
+  assert_fails("$(#p.axes[3].tiling(1, false, false, 2).entries)",
+               "t.kernel:1: tiling: starts at multiples of 2 that may not lie outside of the axis");
+  assert_fails("$(#p.axes[3].tiling(1, false, true, 0).entries)", "t.kernel:1: tiling: starts at multiples of 0");
+}
+
 static void views_outlive_the_problem_they_were_made_of(void **state) {
   (void)state;
   static const char script[] = FAMILY("local kept = {}\np0.bindings = function(c, p)\n"
@@ -471,6 +487,7 @@ int main(void) {
       cmocka_unit_test(views_show_where_the_elements_of_grad_output_lie),
       cmocka_unit_test(taps_outside_of_an_axis_are_errors),
       cmocka_unit_test(tilings_come_as_tables_and_tell_what_is_wrong_with_their_arguments),
+      cmocka_unit_test(starts_of_tilings_are_multiples_where_they_are_to),
       cmocka_unit_test(views_outlive_the_problem_they_were_made_of),
       cmocka_unit_test(emit_that_was_kept_writes_to_the_rendering_at_hand_only),
       cmocka_unit_test(too_much_text_is_refused),

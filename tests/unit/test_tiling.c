@@ -93,11 +93,67 @@ static void windows_hold_what_their_tiles_use_and_entries_are_right(void **state
     for (int64_t size = 1; size <= 8; size += size < 4 ? 1 : 4)
       for (int flags = 0; flags < 4; flags++) {
         gt_tiling tiling;
-        assert_int_equal(gt_tiling_make(&axis, size, flags & 1, flags & 2, 1, MOST_WORK, &tiling, NULL), GT_OK);
+        assert_int_equal(gt_tiling_make(&axis, size, flags & 1, flags & 2, 1, MOST_WORK, &tiling, NULL),
+                         GT_OK);
         check(&axis, &tiling, flags & 1, flags & 2);
         forms[tiling.form]++;
         gt_tiling_free(&tiling);
       }
+    gt_axis_free(&axis);
+  }
+  for (int i = 0; i < 3; i++) assert_true(forms[i] > 0);
+}
+
+// The outputs that the inputs of the tile with the longest window used.
+static int64_t longest_window(const gt_axis *axis, int64_t size) {
+  int64_t longest = 1;
+  for (int64_t tile = 0; tile * size < axis->n_in; tile++) {
+    int64_t from = INT64_MAX, to = INT64_MIN;
+    for (int64_t i = tile * size; i < (tile + 1) * size && i < axis->n_in; i++) {
+      if (!axis->count[i]) continue;
+      if (axis->first[i] < from) from = axis->first[i];
+      if (axis->first[i] + axis->count[i] > to) to = axis->first[i] + axis->count[i];
+    }
+    if (to - from > longest) longest = to - from;
+  }
+  return longest;
+}
+
+static void windows_start_at_multiples_where_they_are_to(void **state) {
+  (void)state;
+  static const char *const problems[] = {
+      LINEAR "in=64,out=128,dtype=f32",
+      LINEAR "in=63,out=126,dtype=f32,align_corners=1",
+      LINEAR "in=37,out=61,dtype=f32",
+      LINEAR "in=101,out=57,dtype=f16",
+      LINEAR "in=1,out=90,dtype=f32",
+      LINEAR "in=90,out=1,dtype=f32",
+      LINEAR "in=1000,out=1700,dtype=f64,scale=1.7",
+      "upsample_bicubic2d_backward:n=1,c=1,in=1x64,out=1x139,dtype=f32",
+      "upsample_nearest1d_backward:n=1,c=1,in=91,out=53,dtype=f32", // inputs that nothing was read from
+      "_upsample_bicubic2d_aa_backward:n=1,c=1,in=1x100,out=1x37,dtype=f32",
+      "adaptive_avg_pool2d_backward:n=1,c=1,in=1x50,out=1x7,dtype=f32",
+      "avg_pool2d_backward:n=1,c=1,in=1x203,out=1x68,dtype=f32,kernel=1x2,pool_stride=1x3",
+      // All of them from the first few inputs.
+      "upsample_nearest1d_backward:n=1,c=1,in=12,out=53,dtype=f32,scale=53",
+  };
+  int forms[3] = {0};
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    gt_axis axis = width_of(problems[i]);
+    for (int64_t size = 1; size <= 4; size *= 2)
+      for (int64_t multiple = 2; multiple <= 8; multiple *= 2)
+        for (int zeros = 0; zeros < 2; zeros++) {
+          gt_tiling tiling;
+          assert_int_equal(gt_tiling_make(&axis, size, zeros, true, multiple, MOST_WORK, &tiling, NULL),
+                           GT_OK);
+          check(&axis, &tiling, zeros, true);
+          for (int64_t tile = 0; tile < tiling.tiles; tile++)
+            assert_int_equal(gt_tiling_start(&tiling, &axis, tile) % multiple, 0);
+          // To start at a multiple takes up to `multiple` - 1 columns, and a line some more.
+          assert_in_range(tiling.width, 1, longest_window(&axis, size) + 3 * multiple - 1);
+          forms[tiling.form]++;
+          gt_tiling_free(&tiling);
+        }
     gt_axis_free(&axis);
   }
   for (int i = 0; i < 3; i++) assert_true(forms[i] > 0);
@@ -147,6 +203,7 @@ static void too_much_work_and_too_many_entries_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(windows_hold_what_their_tiles_use_and_entries_are_right),
+      cmocka_unit_test(windows_start_at_multiples_where_they_are_to),
       cmocka_unit_test(integer_scales_are_literal_whatever_the_length),
       cmocka_unit_test(odd_scales_take_about_a_look_at_each_input),
       cmocka_unit_test(too_much_work_and_too_many_entries_are_refused),

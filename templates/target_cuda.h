@@ -63,46 +63,6 @@ GT_FUNCTION gt_u32 gt_float_bfloat2(float low, float high) {
 }
 #endif
 
-#if __CUDA_ARCH__ >= 800
-GT_FUNCTION gt_u32 gt_shared_address(const void *pointer) {
-  gt_u32 address;
-  asm("{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }" : "=r"(address) : "l"(pointer));
-  return address;
-}
-// Copies of a vector to shared memory that a thread does not wait for: it closes groups of them, and waits until no more than some of the groups
-// that it closed last are under way. (PTX ISA: cp.async.)
-GT_FUNCTION void gt_async_copy(gt_vec16 *to, const gt_vec16 *from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(gt_shared_address(to)), "l"(from) : "memory");
-}
-#define gt_async_commit() asm volatile("cp.async.commit_group;" ::: "memory")
-#define gt_async_wait(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
-#endif
-#if __CUDA_ARCH__ >= 900
-// Runs of memory that the hardware copies to shared memory: `arrivals` (gt_u64 in shared memory) counts phases, each over when as many threads as
-// it was prepared for have asked for a run of `count` vectors each, and these have come. After a barrier whoever likes waits for a phase, 0 or 1 in turn. (PTX ISA: mbarrier, cp.async.bulk.)
-GT_FUNCTION void gt_bulk_prepare(gt_u64 *arrivals, gt_u32 askers) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(gt_shared_address(arrivals)), "r"(askers) : "memory");
-}
-GT_FUNCTION void gt_bulk_prepared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-GT_FUNCTION void gt_bulk_copy(gt_vec16 *to, const gt_vec16 *from, gt_i32 count, gt_u64 *arrivals) {
-  const gt_u32 bytes = (gt_u32)count * 16u, barrier = gt_shared_address(arrivals);
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-  if (bytes == 0) return;
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(gt_shared_address(to)),
-               "l"(from), "r"(bytes), "r"(barrier)
-               : "memory");
-}
-GT_FUNCTION void gt_bulk_wait(gt_u64 *arrivals, gt_u32 phase) {
-  gt_u32 done;
-  do {
-    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                 : "=r"(done)
-                 : "r"(gt_shared_address(arrivals)), "r"(phase)
-                 : "memory");
-  } while (!done);
-}
-#endif
-
 #define gt_atomic_add_int(address, value) atomicAdd(address, value) // the value before
 #define gt_shared_add_int(address, value) atomicAdd(address, value) // of shared memory
 #define gt_shared_add_float(address, value) atomicAdd(address, value)

@@ -48,18 +48,6 @@ GT_FUNCTION gt_u32 gt_float_half2(float low, float high) {
   return gt_float_half(low) | (gt_u32)gt_float_half(high) << 16;
 }
 
-// Copies to shared memory that a thread does not wait for (target_cuda.h): here it does.
-#define gt_async_copy(to, from) (*(to) = *(from))
-#define gt_async_commit()
-#define gt_async_wait(groups)
-
-// Runs of memory that are copied to shared memory (target_cuda.h): here by the thread that asks, so that waiting is a barrier.
-#define gt_bulk_prepare(arrivals, askers)
-#define gt_bulk_prepared()
-#define gt_bulk_copy(to, from, count, arrivals) \
-  for (gt_i32 gt_bulk = 0; gt_bulk < (count); gt_bulk++) (to)[gt_bulk] = (from)[gt_bulk]
-#define gt_bulk_wait(arrivals, phase) barrier(CLK_LOCAL_MEM_FENCE)
-
 #define gt_atomic_add_int(address, value) atomic_add((volatile __global int *)(address), value) // the value before
 #define gt_shared_add_int(address, value) atomic_add((volatile __local int *)(address), value) // of shared memory
 

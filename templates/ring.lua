@@ -3,8 +3,8 @@
 -- sums every row along the width out of shared memory, and adds that to the few running sums of the inputs along the height that used the row
 -- (lib/intervals). So each output is loaded once, but for what parts share, and nothing is exchanged between threads.
 --
--- copy=bulk: one thread asks for a stage, and the hardware copies it (from sm_90 on; on CPUs that thread copies it); copy=vectors: all threads
--- load vectors of 16 bytes ahead, to registers.
+-- copy=vectors: all threads load vectors of 16 bytes ahead, to registers. copy=async: they copy without waiting (from sm_80 on). copy=bulk: one
+-- thread asks for a stage, and the hardware copies it (from sm_90 on). On CPUs the last two are ordinary copies.
 local axes = use "axis"
 local tiling = use "tiling"
 local intervals = use "intervals"

@@ -114,7 +114,7 @@ static int64_t longest_window(const gt_axis *axis, int64_t size) {
       if (axis->first[i] < from) from = axis->first[i];
       if (axis->first[i] + axis->count[i] > to) to = axis->first[i] + axis->count[i];
     }
-    if (to - from > longest) longest = to - from;
+    if (from < to && to - from > longest) longest = to - from;
   }
   return longest;
 }

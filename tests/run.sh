@@ -13,7 +13,7 @@ passed=0 failed=0 skipped=0
 export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:handle_segv=0:allow_user_segv_handler=1}
 export UBSAN_OPTIONS=print_stacktrace=1
-[ -z "${SANITIZE:-}" ] || export GT_TEST_EVERY=6 # problems of contract test_strides and test_configurations: compilers take most of the time
+[ -z "${SANITIZE:-}" ] || export GT_TEST_EVERY=6 # problems of contract test_configurations, test_nan and test_strides: compilers take most of the time
 # Neither the user's cache nor their templates.
 export XDG_CACHE_HOME=$PWD/$build/test-cache
 unset GATHERTUNE_CACHE GATHERTUNE_TEMPLATES

@@ -157,12 +157,15 @@ static void a_nan_reaches_just_the_inputs_that_were_read_for_it(void **state) {
   if (gt_generator_open(NULL, &generator, &error) != GT_OK) fail_msg("%s", error.text);
   size_t n_families;
   const char *const *families = gt_generator_families(generator, &n_families);
-  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+  const char *every = getenv("GT_TEST_EVERY"); // so many problems, the first only: where compilers are slow
+  size_t step = every ? (size_t)strtoul(every, NULL, 10) : 1;
+  assert_true(step > 0);
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i += step) {
     gt_problem problem;
     assert_int_equal(gt_problem_parse(problems[i], &problem, &error), GT_OK);
     for (size_t f = 0; f < n_families; f++) check_family(&open, generator, &problem, families[f]);
   }
-  for (size_t i = 0; !strcmp(name, "opencl:0") && i < sizeof chosen / sizeof *chosen; i++) {
+  for (size_t i = 0; !strcmp(name, "opencl:0") && i < sizeof chosen / sizeof *chosen; i += step) {
     gt_problem problem;
     assert_int_equal(gt_problem_parse(chosen[i].problem, &problem, &error), GT_OK);
     check_configuration(&open, generator, &problem, chosen[i].configuration);

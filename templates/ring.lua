@@ -5,7 +5,6 @@
 --
 -- copy=vectors: all threads load vectors of 16 bytes ahead, to registers. copy=async: they copy without waiting (from sm_80 on). copy=bulk: one
 -- thread asks for a stage, and the hardware copies it (from sm_90 on). On CPUs the last two are ordinary copies.
-local axes = use "axis"
 local tiling = use "tiling"
 local intervals = use "intervals"
 local accumulation = use "accumulation"
@@ -13,6 +12,7 @@ local vector = use "vector"
 local choose = use "choose"
 local amd = use "amd"
 local gradient = use "gradient"
+local runs = use "runs"
 
 local most_copies = 8     -- vectors that a thread has under way with copy=vectors
 local most_registers = 160
@@ -172,18 +172,9 @@ return {
   description = "rows of outputs come to a ring in shared memory, and threads walk down them with running sums",
 
   claims = function(p, device)
-    if p.inner ~= 1 or p.pixel_stride ~= 1 then return false, "channels-first only (inner does channels-last)" end
-    if axes.deep(p) then return false, "2-D only" end
+    local ok, why = runs.claims(p)
+    if not ok then return false, why end
     if p.axes[2].n_in == 1 and p.axes[2].n_out == 1 then return false, "one axis only" end
-    if p.strided then return false, "dense gradients only" end
-    if p.axes[3].n_out * p.dtype_bytes % 16 == 0 then
-      return false, "rows of outputs that start at multiples of 16 bytes (march and taps load vectors of them as they are)"
-    end
-    if p.in_slice >= 1 << 30 or p.out_slice >= 1 << 30 then return false, "slices of 2^30 elements and more (direct does them)" end
-    if math.max(p.axes[2].n_in, p.axes[2].n_out, p.axes[3].n_in, p.axes[3].n_out) > 1 << 14 then
-      return false, "more than 16384 inputs or outputs along an axis"
-    end
-    if p.axes[3].max_count > 40 then return false, "more than 40 outputs per input along the width" end
     if not intervals.make(p, 2) then
       return false, "outputs that do not move on with their inputs, or more than 32 to an input, or used by more than 8 inputs"
     end

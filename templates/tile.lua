@@ -2,13 +2,13 @@
 -- once, wherever rows start. Threads then sum a register tile of vx × vy inputs each out of it, as `taps` does out of global memory.
 --
 -- A block does `slices` units; a unit is a strip of `strip` rows of inputs of one outer slice. Strips copy the outputs twice that they share.
-local axes = use "axis"
 local tiling = use "tiling"
 local accumulation = use "accumulation"
 local vector = use "vector"
 local choose = use "choose"
 local amd = use "amd"
 local gradient = use "gradient"
+local runs = use "runs"
 
 local most_copies = 16    -- vectors that a thread copies
 local most_registers = 160
@@ -125,17 +125,9 @@ return {
   description = "blocks copy runs of outputs to shared memory, and threads sum register tiles of vx × vy inputs out of it",
 
   claims = function(p, device)
-    if p.inner ~= 1 or p.pixel_stride ~= 1 then return false, "channels-first only (inner does channels-last)" end
-    if axes.deep(p) then return false, "2-D and 1-D only" end
-    if p.strided then return false, "dense gradients only" end
-    if p.axes[3].n_out * p.dtype_bytes % 16 == 0 then
-      return false, "rows of outputs that start at multiples of 16 bytes (march and taps load vectors of them as they are)"
-    end
-    if p.in_slice >= 1 << 31 or p.out_slice >= 1 << 30 then return false, "slices of 2^30 elements and more (direct does them)" end
-    if math.max(p.axes[2].n_in, p.axes[2].n_out, p.axes[3].n_in, p.axes[3].n_out) > 1 << 14 then
-      return false, "more than 16384 inputs or outputs along an axis"
-    end
-    if p.axes[3].max_count > 40 or p.axes[2].max_count > 40 then return false, "more than 40 outputs per input along an axis" end
+    local ok, why = runs.claims(p)
+    if not ok then return false, why end
+    if p.axes[2].max_count > 40 then return false, "more than 40 outputs per input along the height" end
     if not choose.first_legal(defaults(p, device), constraints, p, device) then return false, "rows too long or too short for a block" end
     return true
   end,

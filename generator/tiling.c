@@ -38,7 +38,7 @@ static void find_windows(gt_tiling *t, const gt_axis *axis) {
     }
     if (from > to) from = to = tile ? t->from[tile - 1] : 0; // nothing was read from this tile
     from -= ((from % t->multiple) + t->multiple) % t->multiple;
-    t->from[tile] = (int32_t)from;                           // axes have fewer than 2^28 positions
+    t->from[tile] = (int32_t)from; // axes have fewer than 2^28 positions
     t->to[tile] = (int32_t)to;
   }
   t->work += axis->n_in;

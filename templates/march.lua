@@ -385,11 +385,7 @@ return {
       -- The height of the plane, where it is summed together with the width.
       ty = not m.turns and m.ty or false,
       leaves_part = leaves_part,
-      -- Adds to a sum of inputs along the width or the height. What does not count is left out, or found by the sum that it makes no number.
-      add = function(entry, ...)
-        if not m.optimistic then return tiling.add(entry, ...) end
-        return tiling.add_always(...)
-      end,
+      add = tiling.adder(not m.optimistic), -- to a sum of inputs along the width or the height
       store_elements = m.after and 1 or vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
       depth_block = depth_block(device), depth = m.after and depth_tiling(p) or nil,
     }

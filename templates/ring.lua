@@ -14,7 +14,7 @@ local amd = use "amd"
 local gradient = use "gradient"
 local runs = use "runs"
 
-local most_copies = 8     -- vectors that a thread has under way with copy=vectors
+local most_copies = { vectors = 8, async = 16 } -- vectors of a stage that a thread copies
 local most_registers = 160
 local table_limit = 32768 -- entries of program-scope tables: half a minute of compiling beyond that
 
@@ -120,8 +120,8 @@ local constraints = {
       return m.block - m.x.tiles <= m.block // 4
     end },
   { why = "shared memory too small", ok = function(c, p, device) return plan_of(c, p, device).shared_bytes <= device.lds_bytes_per_block end },
-  { why = "a thread would copy more than 8 vectors ahead",
-    ok = function(c, p, device) return c.copy == "bulk" or plan_of(c, p, device).copies <= (c.copy == "async" and 16 or most_copies) end },
+  { why = "a thread would copy more than 8 vectors ahead, or 16 without waiting",
+    ok = function(c, p, device) return c.copy == "bulk" or plan_of(c, p, device).copies <= most_copies[c.copy] end },
   { why = "the kernel's text would be too long",
     ok = function(c, p, device) return products(c, plan_of(c, p, device)) <= (device.is_cpu and 384 or 1024) end },
   { why = "too many values alive for the registers", ok = function(c, p, device) return values_alive(c, p, device) <= most_registers end },
@@ -134,7 +134,10 @@ local constraints = {
     end },
 }
 
--- Configurations to try in turn without tuning: four stages of four rows of inputs, in parts of 16 rows.
+local parts_values, known_parts = { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32 }, {}
+for _, n in ipairs(parts_values) do known_parts[n] = true end
+
+-- Configurations to try in turn without tuning: four stages of four rows of inputs, in parts of 16 rows, where that is a number of parts to choose.
 local function defaults(p, device)
   local candidates = {}
   local wide = vector.common_power(math.max(1, 8 // p.dtype_bytes), alignment(p))
@@ -143,7 +146,7 @@ local function defaults(p, device)
       for _, vx in ipairs { 1, 2, 4 } do
         for _, rows in ipairs { 4, 2, 1 } do
           for _, parts in ipairs { math.max(1, p.axes[2].n_in // 16), 1, 2, 4 } do
-            for _, stages in ipairs(copy == "vectors" and { 2 } or { 4, 3 }) do
+            for _, stages in ipairs(not known_parts[parts] and {} or copy == "vectors" and { 2 } or { 4, 3 }) do
               candidates[#candidates + 1] = amd.defaults({ copy = copy, stages = stages, parts = parts, rows = rows, vx = vx, load = load,
                 acc = accumulation.type(p) }, device)
             end
@@ -153,18 +156,6 @@ local function defaults(p, device)
     end
   end
   return candidates
-end
-
-local parts = { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32 }
-
--- The candidates are more than the values of `parts`: only those that can be asked for.
-local function legal_defaults(p, device)
-  local known, list = {}, {}
-  for _, n in ipairs(parts) do known[n] = true end
-  for _, c in ipairs(defaults(p, device)) do
-    if known[c.parts] then list[#list + 1] = c end
-  end
-  return list
 end
 
 return {
@@ -178,7 +169,7 @@ return {
     if not intervals.make(p, 2) then
       return false, "outputs that do not move on with their inputs, or more than 32 to an input, or used by more than 8 inputs"
     end
-    if not choose.first_legal(legal_defaults(p, device), constraints, p, device) then return false, "rows too long or too short for a block" end
+    if not choose.first_legal(defaults(p, device), constraints, p, device) then return false, "rows too long or too short for a block" end
     return true
   end,
 
@@ -186,7 +177,7 @@ return {
     return amd.parameters({
       { name = "copy", values = copies(device) },
       { name = "stages", values = #copies(device) > 1 and { 2, 3, 4, 6, 8 } or { 2 } },
-      { name = "parts", values = parts },           -- of the height, one per block
+      { name = "parts", values = parts_values },    -- of the height, one per block
       { name = "rows", values = { 1, 2, 4, 8 } },   -- of inputs per stage
       { name = "vx", values = { 1, 2, 4 } },        -- inputs per thread, along the width
       { name = "load", values = { 1, 2, 4 } },      -- outputs per load from shared memory: of less than 16 bytes, as rows are no multiple of that
@@ -196,7 +187,7 @@ return {
 
   constraints = constraints,
 
-  default = function(p, device) return choose.first_legal(legal_defaults(p, device), constraints, p, device) end,
+  default = function(p, device) return choose.first_legal(defaults(p, device), constraints, p, device) end,
 
   launches = function(c, p, device)
     return { { kernel = "gt_ring", block = plan_of(c, p, device).block, blocks = c.parts } }
@@ -216,11 +207,6 @@ return {
     return { m = m, tiling = tiling, intervals = intervals, vector = vector, amd = amd, gradient = gradient, loads = row_loads(c, m.x),
       n_in = p.axes[3].n_in, n_out = p.axes[3].n_out, n_way = m.n_way, way_out = p.axes[2].n_out, taps = m.way.taps,
       out_step = p.axes[3].n_out, in_step = p.axes[3].n_in, shared = device.target == "opencl" and "GT_SHARED " or "",
-      store_elements = vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in),
-      -- Adds to a sum. What does not count is left out, or found by the sum that it makes no number.
-      add = function(entry, ...)
-        if not m.optimistic then return tiling.add(entry, ...) end
-        return tiling.add_always(...)
-      end }
+      store_elements = vector.common_power(math.min(c.vx, 16 // p.dtype_bytes), p.axes[3].n_in), add = tiling.adder(not m.optimistic) }
   end,
 }

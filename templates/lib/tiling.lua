@@ -191,4 +191,10 @@ function tiling.add(entry, type, sum, weight_text, value, first)
   return ("if (%s != 0) %s"):format(weight_text, tiling.add_always(type, sum, weight_text, value, false))
 end
 
+-- A function of what tiling.add takes: that one where sums are guarded; else whatever a tile does not use is added, too, and kernels find by the sum
+-- that it makes no number.
+function tiling.adder(guarded)
+  return guarded and tiling.add or function(entry, ...) return tiling.add_always(...) end
+end
+
 return tiling
